@@ -1,5 +1,4 @@
 /** Checks that an answer fits its request. One that contradicts it is not believed: the outcome of a POST is then unknown. */
-import { attributeOutcomes, knownHashes, knownHashesOfText } from '../contract/burn-outcomes.js';
 import type { ElementOutcome } from '../contract/call.js';
 import { DEFAULT_PAGE_ITEMS } from '../contract/limits.js';
 import type { OperationId } from '../contract/operations.js';
@@ -12,6 +11,7 @@ import {
 import type { BurnResult } from '../contract/schemas/burn.js';
 import type { AnswerOf, InputOf } from '../contract/service.js';
 import { base58Decode } from '../values/bytes.js';
+import { attributeOutcomes, knownHashes, knownHashesOfText } from './burn-outcomes.js';
 
 export interface Finding {
   /** Without a full stop, like all texts here. */

@@ -1,6 +1,8 @@
 /** A service whose answers the test defines; a missing answer throws. */
+import { attributeOutcomes } from '../../src/client/burn-outcomes.js';
 import type { Call, Reply } from '../../src/contract/call.js';
 import type { OperationId } from '../../src/contract/operations.js';
+import type { BurnBatchResult, BurnRequest } from '../../src/contract/schemas/burn.js';
 import { type AnswerOf, eachOperation, type Perform } from '../../src/contract/service.js';
 import { FlywheelError } from '../../src/errors/flywheel-error.js';
 import type { Secret } from '../../src/values/secret.js';
@@ -31,6 +33,10 @@ export function fakeService() {
     calls.push(seen);
     const answer = answers.get(operation);
     const reply = answer === undefined ? exampleReply(operation) : await answer(seen);
+    if (operation === 'burnBatch')
+      for (const outcome of attributeOutcomes(input as BurnRequest[], reply.value as BurnBatchResult)
+        .outcomes)
+        call.onElement?.(outcome);
     return reply as Reply<AnswerOf<typeof operation>>;
   };
   return {

@@ -1,7 +1,6 @@
 /** Burns as operations: one, or a file request by request, whose outcomes are stored so that what landed is never sent again. */
 import { memosOf, proofMemoText } from '../../chain/small-programs.js';
 import { decodeTransaction } from '../../chain/transaction/wire.js';
-import { attributeOutcomes } from '../../contract/burn-outcomes.js';
 import type { Call, ElementOutcome, Reply } from '../../contract/call.js';
 import type { BurnBatchResult, BurnRequest, BurnResult } from '../../contract/schemas/burn.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
@@ -385,12 +384,10 @@ export function burnBatchWork(
     };
     const txHashOf = ({ success }: BurnBatchResult) => success[0]?.txHash;
     const terms = { key, txHashOf, beforeTry, onElement };
-    const answer = await trying(entry, name, () =>
+    await trying(entry, name, () =>
       sendBurns(session, entry, terms, (call) => service.burnBatch([...asked], call)),
     );
-    const isWhole = (): boolean => outcomes.filter(Boolean).length === asked.length;
-    if (!isWhole()) attributeOutcomes(asked, answer).outcomes.forEach(onElement);
-    if (!isWhole())
+    if (outcomes.filter(Boolean).length !== asked.length)
       throw new FlywheelError(
         'ERR_RESPONSE_INVALID',
         'The answer of the service lacks burns of the request.',

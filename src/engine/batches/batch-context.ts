@@ -1,5 +1,4 @@
 /** A batch with its project and keys. One engine at a time works on a batch, under its lease. */
-
 import type { Flywheel } from '../../chain/chain.js';
 import { tokenProgramAddress } from '../../chain/programs.js';
 import { batchAccountsClose, vaultBatchTransactionAccountClose } from '../../chain/squads/builders.js';
@@ -13,8 +12,7 @@ import type { Address } from '../../values/address.js';
 import { type FoundRegistration, projectOf } from '../admin/project.js';
 import { type EngineDeps, tell } from '../deps.js';
 import { isWorkedOn, newLease } from '../lease.js';
-import { type Principal, requireFlywheel, requireToken } from '../operation.js';
-import { waitsFor } from '../requests.js';
+import { type Principal, requireFlywheel, requireToken, waitsFor } from '../operation.js';
 
 export const isFinal = ({ status }: Pick<BatchRecord, 'status'>): boolean =>
   status === 'EXECUTED' || status === 'FAILED';

@@ -1,5 +1,4 @@
 /** Execute: approvals, the transactions in order, then the verdict. Idempotent by batch (contract, section 1.2). */
-
 import { setTimeout } from 'node:timers/promises';
 import { decodeClock } from '../../chain/account.js';
 import { CLOCK_SYSVAR } from '../../chain/programs.js';
@@ -18,8 +17,7 @@ import { isoTime } from '../../values/time.js';
 import { holdFromNow, releaseHolds } from '../caps.js';
 import type { EngineDeps } from '../deps.js';
 import { type Caller, isWorkedOn, type Lease } from '../lease.js';
-import { keyedOperation } from '../operation.js';
-import { noRepeat, openRequest, type RequestIdentity } from '../requests.js';
+import { noRepeat, openRequest, operation, type RequestIdentity } from '../operation.js';
 import { type BatchWork, type End, type Failure, type Goal, type Next, workOnBatch } from './advance.js';
 import {
   type BatchContext,
@@ -48,7 +46,7 @@ import { checkSignedVote, isSignedByAll, landOwnerVote, type SignedVote } from '
 import { executeTransactions } from './plan-batch.js';
 import { closeAccounts, conclude, countForeign, foreignOf, needsClosing } from './verdict.js';
 
-export const executeBatch = keyedOperation('executeBatch', {
+export const executeBatch = operation('executeBatch', {
   parse: (input, { principal }) => ({
     ...parseInput(executeBatchRequestSchema, input),
     owner: ownerOf(principal),

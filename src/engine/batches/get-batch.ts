@@ -2,7 +2,6 @@
  * Reading batches: by id, the current one, lists, and the state of each pipeline (service specification, sections 2.5, 4.3 and
  * 4.4; contract, section 1.7).
  */
-
 import { decodeVaultMessage, vaultMessageInstructions } from '../../chain/squads/message.js';
 import { compileLegacyMessage } from '../../chain/transaction/wire.js';
 import type { Reply } from '../../contract/call.js';
@@ -28,8 +27,7 @@ import { isUuid, type Uuid } from '../../values/ids.js';
 import { formatTokenAmount } from '../../values/token-amount.js';
 import type { FoundRegistration } from '../admin/project.js';
 import { badCursor, cursorOf, readCursor, soughtIn } from '../lists.js';
-import { done, operation, type Principal, requireToken } from '../operation.js';
-import { notPermitted } from '../requests.js';
+import { done, notPermitted, operation, type Principal, requireToken } from '../operation.js';
 import { currentRecord, isFinal, ownerOf } from './batch-context.js';
 import { withCost } from './costs.js';
 

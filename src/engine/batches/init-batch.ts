@@ -11,16 +11,17 @@ import type { Refusal } from '../burns/elements.js';
 import { amountsOf, dayOfNow, exceededCaps, requireCaps } from '../caps.js';
 import type { EngineDeps } from '../deps.js';
 import { type Caller, isWorkedOn, newLease } from '../lease.js';
-import { keyedOperation, type Principal } from '../operation.js';
 import {
   claimRequest,
   isOfContent,
   justRun,
   openRequest,
+  operation,
+  type Principal,
   type RequestIdentity,
   refusedByContent,
   takenOver,
-} from '../requests.js';
+} from '../operation.js';
 import { workOnBatch } from './advance.js';
 import {
   type BatchContext,
@@ -46,7 +47,7 @@ import { nextBatchIndex } from './on-chain.js';
 import { planPipeline } from './plan-batch.js';
 import { setUp } from './set-up.js';
 
-export const initBatch = keyedOperation('initBatch', {
+export const initBatch = operation('initBatch', {
   parse: (input, { deps, principal }) => ({
     list: pipelineList(input, deps.limits),
     owner: ownerOf(principal),

@@ -15,8 +15,15 @@ import type { BurnRecord, LostTransaction, RequestRecord } from '../../store/rec
 import type { StoreTransaction } from '../../store/store.js';
 import type { EngineLimits } from '../deps.js';
 import { HeldLease } from '../lease.js';
-import { done, type KeyedCall, keyedOperation, requireToken } from '../operation.js';
-import { openRequest, refusedByContent, takenOver } from '../requests.js';
+import {
+  done,
+  type KeyedCall,
+  openRequest,
+  operation,
+  refusedByContent,
+  requireToken,
+  takenOver,
+} from '../operation.js';
 import { maybeSent } from '../settle.js';
 import {
   type BurnContext,
@@ -31,7 +38,7 @@ import {
 import { type Burn, findLost, isRefusal, maybeLost, prepareBurns, type Refusal } from './elements.js';
 
 /** A failed burn does not use up its idempotency key. */
-export const burn = keyedOperation('burn', {
+export const burn = operation('burn', {
   parse: (input) => parseInput(burnShapeSchema, input),
   proofTypes: ({ type }) => [type],
   replay: async (stored) => ({ value: stored as BurnResult, meta: { replayed: true } }),
@@ -44,13 +51,14 @@ export const burn = keyedOperation('burn', {
   },
 });
 
-export const burnBatch = keyedOperation('burnBatch', {
+export const burnBatch = operation('burnBatch', {
   parse: (input, { deps }) => burnShapes(input, deps.limits),
   proofTypes: (inputs) => inputs.map(({ type }) => type),
-  replay: async (stored, { input }) => ({
-    value: replayedResult(stored, input),
-    meta: { replayed: true },
-  }),
+  replay: async (stored, { input, call }) => {
+    const outcomes = replayedOutcomes(stored, input);
+    for (const outcome of outcomes) call.onElement?.(outcome);
+    return { value: batchResult(outcomes), meta: { replayed: true } };
+  },
   perform: async (call) => done(batchResult(await runBurns(call, call.input, false))),
 });
 
@@ -321,14 +329,16 @@ function storedResult(outcomes: readonly ElementOutcome[]): string {
   return JSON.stringify({ success: batchResult(outcomes).success, errors });
 }
 
-function replayedResult(stored: unknown, inputs: readonly BurnShape[]): BurnBatchResult {
+/** A stored answer has the successes in order, and the errors by index. */
+function replayedOutcomes(stored: unknown, inputs: readonly BurnShape[]): readonly ElementOutcome[] {
   const { success, errors } = stored as Pick<BurnBatchResult, 'success'> & { errors: readonly StoredError[] };
-  return {
-    success,
-    errors: errors.map(({ index, ...error }) => {
-      const input = inputs[index];
-      invariant(input !== undefined, 'A repeat has the elements of its request.');
-      return { ...error, proof: input.proof, proofType: input.type };
-    }),
-  };
+  const failed = new Map(errors.map((error) => [error.index, error]));
+  const burned = success.values();
+  return inputs.map(({ proof, type: proofType }, index) => {
+    const error = failed.get(index);
+    if (error !== undefined) return { ...error, status: 'error', proof, proofType };
+    const { value: burn } = burned.next();
+    invariant(burn !== undefined, 'A repeat has the elements of its request.');
+    return { index, status: 'success', ...burn };
+  });
 }

@@ -6,7 +6,7 @@ import type { BurnRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import type { EngineDeps, Sources } from '../deps.js';
 import { type Caller, isWorkedOn, underLease } from '../lease.js';
-import { claimRequest, takenOver } from '../requests.js';
+import { claimRequest, takenOver } from '../operation.js';
 import { pendingOf, settleBurns, writeFinal, writeOutcomes } from './chunk.js';
 
 /**

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { attributeOutcomes } from '../../../src/contract/burn-outcomes.js';
+import { attributeOutcomes } from '../../../src/client/burn-outcomes.js';
 import type { BurnBatchResult, BurnRequest } from '../../../src/contract/schemas/burn.js';
 import { proofHash, sha256 } from '../../../src/values/digest.js';
 

@@ -1,10 +1,10 @@
 /** Maps the entries of a burn-batch answer to the elements of its request, because the answer has no index. */
+import type { ElementOutcome } from '../contract/call.js';
+import type { BurnBatchResult, BurnError, BurnRequest, BurnResult } from '../contract/schemas/burn.js';
 import { canonicalJson, type JsonObject, type JsonValue } from '../values/canonical-json.js';
 import { proofHash, sha256 } from '../values/digest.js';
 import { jsonText } from '../values/exact-number.js';
 import { parseStrictJson } from '../values/strict-json.js';
-import type { ElementOutcome } from './call.js';
-import type { BurnBatchResult, BurnError, BurnRequest, BurnResult } from './schemas/burn.js';
 
 interface Attribution {
   readonly outcomes: readonly ElementOutcome[];
