@@ -58,10 +58,12 @@ interface DoneThere {
   readonly open: readonly Found[];
   /** Burns that were done, and that a fork took back, or that the key may not see; a pipeline that waits has never landed. */
   readonly resent: readonly Element[];
+  /** What had landed according to the journal before the service was asked: another process may land the others meanwhile. */
+  readonly noted: ReadonlySet<Sha256>;
 }
 
-/** `null`: the service cannot be asked. @param keys - of the operation's own requests. */
-export type AskDoneThere = (keys: readonly string[]) => Promise<DoneThere | null>;
+/** `null`: the service cannot be asked. @param keys - of the operation's own requests. @param since - of the operation. */
+export type AskDoneThere = (keys: readonly string[], since?: number) => Promise<DoneThere | null>;
 
 export async function allOf<Item>(
   ask: (page: {
@@ -89,45 +91,47 @@ export const burnsDoneThere = (
   burns: readonly BurnRequest[],
   isEachNew = false,
 ): AskDoneThere =>
-  orNull(session, async (keys) => {
-    const { service, call } = await calling(session);
-    let nowMs = session.context.clock.nowMs();
-    const list = (query: InputOf<'listBurns'>) =>
-      allOf(async (page) => {
-        const { value, meta } = await service.listBurns({ ...query, ...page }, call());
-        nowMs = meta.serverTimeMs ?? nowMs;
-        return value;
-      });
-    const isKeyKept = (dateCreated: string): boolean => {
-      const ageMs = nowMs - Date.parse(dateCreated);
-      return ageMs >= -MS_PER_DAY / 2 && ageMs <= MS_PER_DAY;
-    };
-    const named = byName(burns, ({ proof }) => proofHash(proof));
-    const others = await eachOf(named.hashes, (hashes) => list({ proofHash: hashes }));
-    const { known, own } = await byKey(keys, (idempotencyKey) => list({ idempotencyKey }));
-    const ownHashes = new Set(own.map(({ txHash }) => txHash));
-    const all = new Map([...others, ...own].map((burn) => [burn.txHash, burn]));
-    const found = [...all.values()].flatMap(({ type, hash, amount, status, txHash, ...burn }) => {
-      const asked = named.get(type, hash);
-      const isOwn = ownHashes.has(txHash);
-      if (asked === undefined || (isEachNew && !isOwn && isKeyKept(burn.dateCreated))) return [];
-      return {
-        ...{ item: { ...asked, burnAmount: Number(amount) }, state: BURN_STATES[status] },
-        ...{ isOwn, id: txHash, date: burn.dateBurned ?? burn.dateCreated },
+  orNull(
+    session,
+    () => burnElements(burns),
+    async (keys, noted, elements) => {
+      const { service, call } = await calling(session);
+      let nowMs = session.context.clock.nowMs();
+      const list = (query: InputOf<'listBurns'>) =>
+        allOf(async (page) => {
+          const { value, meta } = await service.listBurns({ ...query, ...page }, call());
+          nowMs = meta.serverTimeMs ?? nowMs;
+          return value;
+        });
+      const isKeyKept = (dateCreated: string): boolean => {
+        const ageMs = nowMs - Date.parse(dateCreated);
+        return ageMs >= -MS_PER_DAY / 2 && ageMs <= MS_PER_DAY;
       };
-    });
-    const listed = numbered(found, burnElements);
-    const elements = burnElements(burns);
-    const noted = (await (await session.service()).journal()).landed(elements);
-    const lost = lostOf(
-      elements.filter(({ digest }) => noted.has(digest)),
-      [...listed.landed, ...elementsOf(listed.open)],
-    );
-    const hidden = lost.length === 0 ? [] : await hiddenOf(session, burns);
-    if (hidden.length > 0)
-      tellByNotes(session, `${NOT_SEEN} For those, only the journal of this machine was checked.`);
-    return { known, ...listed, resent: [...elementsOf(listed.open), ...hidden] };
-  });
+      const named = byName(burns, ({ proof }) => proofHash(proof));
+      const others = await eachOf(named.hashes, (hashes) => list({ proofHash: hashes }));
+      const { known, own } = await byKey(keys, (idempotencyKey) => list({ idempotencyKey }));
+      const ownHashes = new Set(own.map(({ txHash }) => txHash));
+      const all = new Map([...others, ...own].map((burn) => [burn.txHash, burn]));
+      const found = [...all.values()].flatMap(({ type, hash, amount, status, txHash, ...burn }) => {
+        const asked = named.get(type, hash);
+        const isOwn = ownHashes.has(txHash);
+        if (asked === undefined || (isEachNew && !isOwn && isKeyKept(burn.dateCreated))) return [];
+        return {
+          ...{ item: { ...asked, burnAmount: Number(amount) }, state: BURN_STATES[status] },
+          ...{ isOwn, id: txHash, date: burn.dateBurned ?? burn.dateCreated },
+        };
+      });
+      const listed = numbered(found, burnElements);
+      const lost = lostOf(
+        elements.filter(({ digest }) => noted.has(digest)),
+        [...listed.landed, ...elementsOf(listed.open)],
+      );
+      const hidden = lost.length === 0 ? [] : await hiddenOf(session, burns);
+      if (hidden.length > 0)
+        tellByNotes(session, `${NOT_SEEN} For those, only the journal of this machine was checked.`);
+      return { known, ...listed, resent: [...elementsOf(listed.open), ...hidden] };
+    },
+  );
 
 const hashOf = ({ payload }: Pipeline): string => proofHash(parseStrictJson(payload).value as JsonObject);
 
@@ -137,33 +141,37 @@ export const pipelinesDoneThere = <Asked extends Pipeline>(
   pipelines: readonly Asked[],
   hashes: (pipeline: Asked) => string = hashOf,
 ): AskDoneThere =>
-  orNull(session, async (keys) => {
-    const { service, call } = await calling(session);
-    const list = (query: InputOf<'listBatches'>) =>
-      allOf(async (page) => (await service.listBatches({ ...query, ...page }, call())).value);
-    const named = byName(pipelines, hashes);
-    const states = await eachOf(named.hashes, async (hash) =>
-      eachOf(await list({ proofHash: hash }), async (batch) => {
-        const asked = { batchId: batch.id, proofHash: hash };
-        const ask = async (page: object) =>
-          (await service.batchPipelines({ ...asked, ...page }, call())).value;
-        return (await allOf(ask)).map((pipeline) => ({ batch, pipeline }));
-      }),
-    );
-    const { known, own } = await byKey(keys, (idempotencyKey) => list({ idempotencyKey }));
-    const ownIds = new Set(own.map(({ id }) => id));
-    const found = states.flatMap(({ batch, pipeline: { type, proofHash: hash, actions, ...pipeline } }) => {
-      const asked = named.get(type, hash);
-      const hasLanded = pipeline.state === 'EXECUTED';
-      // Members can execute the rest of a failed batch until it is cancelled.
-      if (asked === undefined || (!hasLanded && isEnded(batch))) return [];
-      return {
-        ...{ item: { ...asked, actions }, state: hasLanded ? ('landed' as const) : ('open' as const) },
-        ...{ isOwn: ownIds.has(batch.id), id: batch.id, date: pipeline.dateExecuted ?? batch.dateUpdated },
-      };
-    });
-    return { known, batch: own[0], ...numbered(found, pipelineElements), resent: [] };
-  });
+  orNull(
+    session,
+    () => pipelineElements(pipelines),
+    async (keys) => {
+      const { service, call } = await calling(session);
+      const list = (query: InputOf<'listBatches'>) =>
+        allOf(async (page) => (await service.listBatches({ ...query, ...page }, call())).value);
+      const named = byName(pipelines, hashes);
+      const states = await eachOf(named.hashes, async (hash) =>
+        eachOf(await list({ proofHash: hash }), async (batch) => {
+          const asked = { batchId: batch.id, proofHash: hash };
+          const ask = async (page: object) =>
+            (await service.batchPipelines({ ...asked, ...page }, call())).value;
+          return (await allOf(ask)).map((pipeline) => ({ batch, pipeline }));
+        }),
+      );
+      const { known, own } = await byKey(keys, (idempotencyKey) => list({ idempotencyKey }));
+      const ownIds = new Set(own.map(({ id }) => id));
+      const found = states.flatMap(({ batch, pipeline: { type, proofHash: hash, actions, ...pipeline } }) => {
+        const asked = named.get(type, hash);
+        const hasLanded = pipeline.state === 'EXECUTED';
+        // Members can execute the rest of a failed batch until it is cancelled.
+        if (asked === undefined || (!hasLanded && isEnded(batch))) return [];
+        return {
+          ...{ item: { ...asked, actions }, state: hasLanded ? ('landed' as const) : ('open' as const) },
+          ...{ isOwn: ownIds.has(batch.id), id: batch.id, date: pipeline.dateExecuted ?? batch.dateUpdated },
+        };
+      });
+      return { known, batch: own[0], ...numbered(found, pipelineElements), resent: [] };
+    },
+  );
 
 const ORDER: readonly Found['state'][] = ['landed', 'open', 'failed'];
 
@@ -241,12 +249,25 @@ function byName<Item extends { readonly type: string }>(
 }
 
 const orNull =
-  (session: Session, ask: AskDoneThere): AskDoneThere =>
-  (keys) =>
-    ask(keys).catch(async (error: unknown) => {
+  (
+    session: Session,
+    elementsOf: () => readonly Element[],
+    ask: (
+      keys: readonly string[],
+      noted: ReadonlySet<Sha256>,
+      elements: readonly Element[],
+    ) => Promise<Omit<DoneThere, 'noted'>>,
+  ): AskDoneThere =>
+  async (keys, since) => {
+    const elements = elementsOf();
+    const noted = (await (await session.service()).journal()).landed(elements, since);
+    try {
+      return { ...(await ask(keys, noted, elements)), noted };
+    } catch (error) {
       if (!(await canBeDoneWithout(session, error))) throw error;
       return null;
-    });
+    }
+  };
 
 /**
  * Asks the service for its project. Without an answer, pins or else the address identify the target.
@@ -369,15 +390,19 @@ async function compare(
   { elements, own = [] }: { readonly elements: readonly Element[]; readonly own?: readonly Sha256[] },
   answer: DoneThere,
 ): Promise<void> {
-  const { kind, id, since = 0, before = [] } = operation;
+  const { kind, id, since = 0 } = operation;
   const opened = await session.service();
   const journal = await opened.journal();
-  const landed = landedSince(elements, before, answer);
+  const landed = landedSince(elements, operation.before ?? [], answer);
   const open = answer.open;
   const inJournal = journal.landed(elements, since);
   const noted = new Set([...inJournal, ...own]);
   const isNoted = ({ digest }: Element): boolean => noted.has(digest);
-  const lost = lostOf(elements.filter(isNoted), [...landed, ...answer.resent]);
+  const before = new Set([...answer.noted, ...own]);
+  const lost = lostOf(
+    elements.filter(({ digest }) => before.has(digest)),
+    [...landed, ...answer.resent],
+  );
   if (lost.length > 0) throw notThere(session, elements, { lost, noted: noted.size, operation });
   // Equal elements are interchangeable: the journal may have noted another one. So only the counts matter.
   const unnoted = countBy(elements.filter((one) => isNoted(one) && !inJournal.has(one.digest)));
@@ -431,12 +456,9 @@ export async function askWhatIsDone(
   if (isAlwaysNew(request) || goesOn) return {};
   if (again) await requireSeen?.();
   let answer: DoneThere | null;
-  let noted: number;
   // What another process lands meanwhile is in the journal, but not in this answer.
-  do {
-    noted = journal.landed(elements).size;
-    answer = await ask([journal.keyOf(request)]);
-  } while (answer !== null && journal.landed(elements).size > noted);
+  do answer = await ask([journal.keyOf(request)]);
+  while (answer !== null && journal.landed(elements).size > answer.noted.size);
   if (answer === null) {
     tellByNotes(session);
     return {};
@@ -521,7 +543,10 @@ async function findRemaining(
   { requests, own = [] }: Unanswered,
 ): Promise<Remaining | null> {
   const { kind, since } = operation;
-  const answer = await ask(requests.map(({ key }) => key));
+  const answer = await ask(
+    requests.map(({ key }) => key),
+    since,
+  );
   if (answer === null) return null;
   const { batch, found } = answer;
   const journal = await (await session.service()).journal();
@@ -606,7 +631,8 @@ export function lookingAgain(session: Session, sent: ErrorCode) {
   return (operation: Entry, work: LookedUp, unanswered: Unanswered, isSetUp = false): Promise<void> =>
     seen(async () => {
       if (sendsAll(operation)) return true;
-      const answer = await work.ask(unanswered.requests.map(({ key }) => key));
+      const keys = unanswered.requests.map(({ key }) => key);
+      const answer = await work.ask(keys, operation.since);
       // What the service has begun goes on there.
       if (!isSetUp && unanswered.requests.some(({ key }) => answer?.known.has(key))) return false;
       const looked: LookedUp = { ...work, ask: async () => answer, rest: false };
@@ -660,7 +686,7 @@ export async function noteDone(
   { ask, elements }: LookedUp,
   { keys = [], own = [] }: { readonly keys?: readonly string[]; readonly own?: readonly Sha256[] } = {},
 ): Promise<void> {
-  const answer = entry.isToldApart ? await ask(keys) : null;
+  const answer = entry.isToldApart ? await ask(keys, entry.since) : null;
   if (answer === null) return tellByNotes(session);
   await compare(session, entry, { elements, own }, answer);
 }

@@ -181,9 +181,18 @@ describe('what the service has done of a file', () => {
     expect([refused, questions, sent(declined)]).toEqual([130, [expect.stringContaining('1 landed')], []]);
   });
 
-  it('is asked again where another process notes a landing meanwhile', async () => {
-    const cli = listing([landed(0), landed(1)]);
+  it.each([
+    ['asked again', '2 of 2 burns landed before'],
+    ['not taken for lost by an operation that goes on', 'already landed 2 of the 2 burns'],
+  ])('is %s where another process notes a landing meanwhile', async (name, said) => {
+    const items: object[] = [];
+    const cli = listing(items);
     const { service } = cli.service;
+    if (name !== 'asked again') {
+      cli.service.answer('burnBatch', () => refuse('ERR_OUTCOME_UNKNOWN', 'No answer came.'));
+      expect((await go(cli)).exit).toBe(7);
+    }
+    items.push(landed(0), landed(1));
     const { listBurns } = service;
     service.listBurns = async () => {
       service.listBurns = listBurns;
@@ -193,7 +202,7 @@ describe('what the service has done of a file', () => {
       return reply({ items: [], nextCursor: null }) as never;
     };
     const [exit, , message] = await refusal(cli, 'burn-batch', 'b.json');
-    expect([exit, message]).toEqual([2, expect.stringContaining('2 of 2 burns landed before')]);
+    expect([exit, message]).toEqual([2, expect.stringContaining(said)]);
   });
 
   it('is not known where its answer cannot be read: nothing is sent, and the service cannot be used', async () => {
