@@ -29,10 +29,9 @@ it('can be read in light and dark, on a phone, and by keyboard', async () => {
     opened = await openBrowser('', { colorScheme });
     const { page, complaints, requests } = opened;
     await expectReadable(page, url);
-    expect(await page.locator('svg[role=img] rect').count()).toBe(1);
-    expect(await page.getByRole('img').first().getAttribute('aria-label')).toContain('2,469');
+    expect(await page.getByText('2,469').count()).toBeGreaterThan(0);
     expect(await page.getByRole('row').count()).toBe(3);
-    // A chart fits any width; the table may scroll.
+    // The table may scroll.
     await page.keyboard.press('Tab');
     expect(await page.evaluate('document.activeElement.className')).toBe('table');
     expect(complaints).toEqual([]);

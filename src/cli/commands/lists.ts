@@ -139,7 +139,7 @@ const reportOptions = (command: Command) =>
     )
     .option('--since <time>', 'only operations finished at this time or later: 24h, yesterday, ISO 8601')
     .option('--until <time>', 'only operations finished before this time')
-    .option('--html <file>', 'also write an HTML page with charts')
+    .option('--html <file>', 'also write an HTML page')
     .addOption(FORCE_OPTION);
 
 /** Parses text such as `month,type`. @throws `ERR_INPUT_INVALID` */

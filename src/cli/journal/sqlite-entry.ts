@@ -192,7 +192,9 @@ export class SqliteEntry {
         if (this.#row.origin === 'chance') return this.#remove();
         if (this.kind === 'burn') this.#unclaim();
         const spent = this.state === 'done' ? { body: null } : {};
-        this.#row = this.#journal.change(this.#serial, { told: 1, holder: null, ...spent });
+        // A repeat may print it first; the process that did it still holds it, and prints it too.
+        const freed = this.#row.holder === this.#journal.self ? { holder: null } : {};
+        this.#row = this.#journal.change(this.#serial, { told: 1, ...freed, ...spent });
       });
     } finally {
       file.exec('PRAGMA synchronous = FULL');

@@ -80,10 +80,8 @@ export function viewReport(report: Report, style: Style): readonly string[] {
 }
 
 const STYLE = `
-:root { color-scheme: light dark; --ink: #16181d; --paper: #fbfbfa; --line: #d9dad6; --quiet: #5c616b;
-  --burned: #b4470c; --airdropped: #1f4fd8; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e9eaec; --paper: #131417; --line: #33363d; --quiet: #a3a8b2;
-  --burned: #ffb27a; --airdropped: #8fb0ff; } }
+:root { color-scheme: light dark; --ink: #16181d; --paper: #fbfbfa; --line: #d9dad6; --quiet: #5c616b; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e9eaec; --paper: #131417; --line: #33363d; --quiet: #a3a8b2; } }
 @media print { :root { color-scheme: light; } body { padding: 0; } }
 * { box-sizing: border-box; }
 body { margin: 0; padding: 2rem 1rem 4rem; background: var(--paper); color: var(--ink);
@@ -97,12 +95,6 @@ dl { display: grid; grid-template-columns: max-content 1fr; gap: .25rem 1rem; ma
 dd { margin: 0; font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
 .table { overflow-x: auto; }
 .table:focus-visible { outline: 2px solid var(--ink); outline-offset: 2px; }
-svg { display: block; width: 100%; height: auto; }
-svg text { fill: var(--quiet); font-size: 12px; }
-.burned { fill: var(--burned); background: var(--burned); }
-.airdropped { fill: var(--airdropped); background: var(--airdropped); }
-.legend { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; padding: 0; list-style: none; }
-.legend i { display: inline-block; width: .75em; height: .75em; margin-right: .5em; }
 table { width: 100%; border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: .375rem .75rem; border-bottom: 1px solid var(--line); text-align: right; white-space: nowrap; }
 th:first-child, td:first-child, .text { text-align: left; }
@@ -112,38 +104,6 @@ thead th { color: var(--quiet); font-weight: 600; }
 /** For HTML text and attributes. Removes hidden and control characters. */
 const escapeHtml = (text: string): string =>
   visibleLine(text).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
-
-/** Units of the SVG: height of a bar, width of a label, longest bar. */
-const CHART = { bar: 12, label: 110, longest: 590 };
-const MEASURES = ['burned', 'airdropped'] as const;
-
-/** At most two bars a period, on one scale. The table has the exact figures. */
-function chart({ rows, total, symbol }: Report): string {
-  const sums = new Map<string, Record<(typeof MEASURES)[number], number>>();
-  for (const { period, ...row } of rows) {
-    const sum = sums.get(period ?? 'all') ?? { burned: 0, airdropped: 0 };
-    for (const measure of MEASURES) sum[measure] += Number(row[measure]);
-    sums.set(period ?? 'all', sum);
-  }
-  const scale = CHART.longest / Math.max(...[...sums.values()].flatMap((sum) => Object.values(sum)));
-  const height = (MEASURES.length + 1) * CHART.bar;
-  const lines = Array.from(sums, ([period, sum], at) => {
-    const y = at * height;
-    const text = `<text y="${y + CHART.bar}" dy=".35em">${escapeHtml(period)}</text>`;
-    const bars = MEASURES.map((measure, row) => {
-      const title = `<title>${escapeHtml(`${period}, ${measure}`)}</title>`;
-      return sum[measure] === 0
-        ? ''
-        : `<rect class="${measure}" x="${CHART.label}" y="${y + row * CHART.bar}" width="${(sum[measure] * scale).toFixed(1)}" height="${CHART.bar}">${title}</rect>`;
-    });
-    return `${text}${bars.join('')}`;
-  });
-  const legend = MEASURES.map((measure) => `<li><i class="${measure}"></i>${measure}</li>`);
-  const all = MEASURES.map((measure) => `${grouped(total[measure])} ${symbol} ${measure}`).join(' and ');
-  return `<h2>Burned and airdropped (${escapeHtml(symbol)})</h2>
-<svg role="img" aria-label="${escapeHtml(`${all}; the table below has all figures`)}" viewBox="0 0 ${CHART.label + CHART.longest} ${sums.size * height}">${lines.join('')}</svg>
-<ul class="legend">${legend.join('')}</ul>`;
-}
 
 function figures(report: Report): string {
   const columns = allColumns(report);
@@ -164,8 +124,6 @@ export function reportHtml(report: Report, madeAt: string): string {
     value == null ? [] : `<dt>${escapeHtml(name)}</dt><dd>${escapeHtml(String(value))}</dd>`,
   );
   const about = [spanOf(report) || 'all time', `generated ${madeAt}`, `mint ${report.mintAddress}`];
-  const hasMoved = MEASURES.some((measure) => report.total[measure] !== '0');
-  const parts = [...(hasMoved ? [chart(report)] : []), figures(report)];
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>${title}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">
@@ -174,7 +132,7 @@ export function reportHtml(report: Report, madeAt: string): string {
 <body><main><h1>${title}</h1>
 <p class="quiet">${escapeHtml(about.join(' · '))}</p>
 <dl>${facts.join('')}</dl>
-${report.rows.length === 0 ? '<p>Nothing was burned or airdropped.</p>' : parts.join('')}
+${report.rows.length === 0 ? '<p>Nothing was burned or airdropped.</p>' : figures(report)}
 </main></body></html>
 `;
 }

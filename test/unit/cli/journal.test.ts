@@ -99,6 +99,14 @@ describe('the journal', () => {
     expect(() => second.markPrinted()).toThrow(expect.objectContaining({ code: 'ERR_OUTCOME_UNKNOWN' }));
   });
 
+  it('lets the process that did an operation print it after a repeat has', async () => {
+    const w = world();
+    const first = taken((await w.process('p')).begin(request()));
+    first.settle({ state: 'done', landed: [] });
+    taken((await w.process('q')).begin(request())).markPrinted();
+    expect(() => first.markPrinted()).not.toThrow();
+  });
+
   it('makes no new burn while somebody goes on with one that was left', async () => {
     const w = world();
     const burn = request({ kind: 'burn', origin: { from: 'chance' } });
