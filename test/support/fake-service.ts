@@ -33,10 +33,10 @@ export function fakeService() {
     calls.push(seen);
     const answer = answers.get(operation);
     const reply = answer === undefined ? exampleReply(operation) : await answer(seen);
-    if (operation === 'burnBatch')
+    if (operation === 'burnBatch' && call.onElement !== undefined)
       for (const outcome of attributeOutcomes(input as BurnRequest[], reply.value as BurnBatchResult)
         .outcomes)
-        call.onElement?.(outcome);
+        call.onElement(outcome);
     return reply as Reply<AnswerOf<typeof operation>>;
   };
   return {

@@ -50,11 +50,14 @@ export async function cancelBatch(
   });
   if (before.dateCancelled !== undefined)
     session.output.tell(`Batch ${batch.id} was already cancelled (${before.dateCancelled}).`);
-  const text =
-    batch.status === 'EXECUTED'
-      ? `All of batch ${batch.id} was already executed. Nothing was left to cancel.`
-      : `Batch ${batch.id} is cancelled. No further transaction of the batch can be executed.`;
-  session.output.result(batch, (style) => [style.good(text), ...viewBatch(batch, style)]);
+  const wasExecuted = batch.status === 'EXECUTED';
+  if (wasExecuted)
+    session.output.tell(`All of batch ${batch.id} was already executed. Nothing was left to cancel.`);
+  const text = `Batch ${batch.id} is cancelled. No further transaction of the batch can be executed.`;
+  session.output.result(batch, (style) => [
+    ...(wasExecuted ? [] : [style.good(text)]),
+    ...viewBatch(batch, style),
+  ]);
 }
 
 /** A stale batch needs no vote: the owner may have changed since its set-up. */

@@ -437,7 +437,7 @@ export function burnBatchWork(
     const hint = failures.some(mayHaveLanded)
       ? CHECK_LOST
       : failedOut === null
-        ? 'Add --rest to send the failed burns again, or --failed-out to write them to a file that you can correct.'
+        ? 'With --rest the failed burns are sent again. --failed-out writes them to a file that you can correct.'
         : `Correct the failed entries in ${failedOut.path} and send that file, or send them unchanged with --rest.`;
     const message = `${grouped(failed.length)} of ${countText(outcomes.length, 'burn')} failed.`;
     return new FlywheelError('ERR_PARTIAL', message, { hint });

@@ -484,6 +484,12 @@ async function tellOfUnnoted(
   { kind, elements }: OperationRequest,
   answer: DoneThere,
 ): Promise<void> {
+  const sends = session.isDryRun === true ? 'would send' : 'now sends';
+  const { size } = answer.noted;
+  if (size > 0)
+    session.output.tell(
+      `${grouped(size)} of ${countText(elements.length, nounOf(kind))} landed before. --again ${sends} all of them once more.`,
+    );
   const landed = answer.landed;
   const noted = journal.landed(landed);
   const counts = less(countBy(landed), journal.countLanded(landed, null));
@@ -504,10 +510,7 @@ async function tellOfUnnoted(
   const isAsked = canAsk(session) && !session.settings.yes && session.isDryRun !== true;
   if (isAsked)
     await requireConsent(session, `${text} Send ${sent} again?`, { otherwise: 'Nothing was sent.' });
-  else
-    session.output.warn(
-      `${text} --again ${session.isDryRun ? 'would send' : 'now sends'} ${sent} once more.`,
-    );
+  else session.output.warn(`${text} --again ${sends} ${sent} once more.`);
 }
 
 /** The requests of an operation that have no answer. */

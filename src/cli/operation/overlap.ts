@@ -55,7 +55,7 @@ const otherwise = (kind: OperationKind): string =>
   kind === 'batch' ? 'with another amount, recipient or action' : 'with another amount';
 
 const correctAmount = (noun: string): string =>
-  `To correct an amount, put the earlier ${noun} back, add one for the difference, and use --rest.`;
+  `What landed cannot be taken back. To add to it, keep the earlier ${noun} in the file, add one for the difference, and use --rest.`;
 
 /** The way that pays nobody twice comes first. */
 function sendingHint(news: number, changed: number, noun: string): string {
