@@ -138,31 +138,16 @@ export class HeldLease {
       return work(tx);
     }, this.#of);
 
-  /**
-   * Last write of the work. No renewal: the write itself applies only while the holder is unchanged.
-   * @param work - returns whether the holder was unchanged.
-   * @throws as {@link HeldLease.write}
-   */
-  writeLast(work: (tx: StoreTransaction, holder: string) => Promise<boolean>): Promise<void> {
-    return this.deps.store.transaction(
-      (tx) => this.#require(tx, () => work(tx, holderOf(this.#of))),
-      this.#of,
-    );
-  }
-
   async #renew(tx: StoreTransaction): Promise<void> {
     const untilMs = tx.nowMs + LEASE_MS;
-    await this.#require(tx, () => prolong(tx, this.holding, untilMs));
+    if (tx.lineage !== this.#lineage || !(await prolong(tx, this.holding, untilMs))) {
+      this.#isLost = true;
+      tell(this.deps, { operationId: this.id, event: 'lease lost' });
+      throw this.holding.lost();
+    }
     tx.whenCommitted(() => {
       this.#untilMs = untilMs;
     });
-  }
-
-  async #require(tx: StoreTransaction, isHeld: () => Promise<boolean>): Promise<void> {
-    if (tx.lineage === this.#lineage && (await isHeld())) return;
-    this.#isLost = true;
-    tell(this.deps, { operationId: this.id, event: 'lease lost' });
-    throw this.holding.lost();
   }
 
   get id(): string {

@@ -41,11 +41,6 @@ export interface FlywheelErrorOptions {
   readonly exit?: ExitCode | undefined;
 }
 
-export interface ProblemBody {
-  readonly error: string;
-  readonly message: string;
-}
-
 export class FlywheelError<Code extends ErrorCode = ErrorCode> extends Error {
   readonly code: Code;
   readonly options: FlywheelErrorOptions;

@@ -2,7 +2,7 @@
 import { IDEMPOTENCY_KEY_UNUSED_HEADER, RETRY_AFTER_HEADER } from '../contract/headers.js';
 import { failureOf, type OperationId } from '../contract/operations.js';
 import { ERRORS, type ErrorCode } from '../errors/codes.js';
-import { FlywheelError, isFlywheelError, type ProblemBody } from '../errors/flywheel-error.js';
+import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 
 const BROKEN: Readonly<Record<string, readonly [status: number, message: string]>> = {
   HPE_HEADER_OVERFLOW: [431, 'The header lines are too large.'],
@@ -47,7 +47,7 @@ export function toProblem(error: FlywheelError, requestId: string) {
   const isUnused = status < 500 && error.options.keyUnused === true;
   return {
     status,
-    body: { error: error.wireCode, message: status === 500 ? inside : error.message } satisfies ProblemBody,
+    body: { error: error.wireCode, message: status === 500 ? inside : error.message },
     headers: {
       ...(seconds === undefined ? {} : { [RETRY_AFTER_HEADER]: String(seconds) }),
       ...(isUnused ? { [IDEMPOTENCY_KEY_UNUSED_HEADER]: 'true' } : {}),

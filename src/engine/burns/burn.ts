@@ -238,12 +238,6 @@ class BurnRun {
         throw new FlywheelError(code, message, { retryAfterSeconds: 60 });
       }
     }
-    if (lease !== undefined && reply !== null)
-      return lease.writeLast(async (tx, holder) => {
-        const isHeld = await tx.requests.completeHeld(lease.id, holder, reply);
-        if (isHeld) await writeOutcomes(tx, tokenId, settled);
-        return isHeld;
-      });
     try {
       await this.#store(async (tx, id) => {
         await writeOutcomes(tx, tokenId, settled);

@@ -31,10 +31,6 @@ export const requestRepository = (session: StoreSession) => {
     complete: (id: string, reply: string): Promise<void> =>
       change({ id, status: 'running' }, { status: 'done', reply, ...FREE }),
 
-    /** Completes the request only if `holder` still has its lease. @returns whether it did */
-    completeHeld: (id: string, holder: string, reply: string): Promise<boolean> =>
-      changes({ id, status: 'running', holder }, { status: 'done', reply, ...FREE }),
-
     /** Removes the answer and the lease. @returns `false` if the request was already deleted */
     reopen: (id: string): Promise<boolean> => changes({ id }, { status: 'running', reply: null, ...FREE }),
 

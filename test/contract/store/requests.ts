@@ -61,20 +61,6 @@ export function requests(store: () => Store): void {
       expect(await renew('holder-2')).toBe(false);
     });
 
-    it('is ended while it runs, by whoever has it', async () => {
-      const end = (holder: string): Promise<boolean> =>
-        store().transaction((tx) => tx.requests.completeHeld('request-1', holder, `"${holder}"`));
-      await store().transaction((tx) => tx.requests.take('request-1', SECOND));
-      expect([await end('holder-1'), await end('holder-2'), await end('holder-2')]).toEqual([
-        false,
-        true,
-        false,
-      ]);
-      expect(await store().read((tx) => tx.requests.find({ id: 'request-1' }))).toMatchObject({
-        ...{ status: 'done', reply: '"holder-2"' },
-      });
-    });
-
     it('is forgotten when it is removed, and its key is free', async () => {
       await store().transaction((tx) => tx.requests.remove('request-1'));
       expect(await store().read((tx) => tx.requests.find({ id: 'request-1' }))).toBeUndefined();

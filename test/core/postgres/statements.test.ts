@@ -8,7 +8,7 @@ import { ask } from '../../support/http-serve.js';
 import { type DatabaseUnderTest, openDatabaseStore } from '../../support/postgres.js';
 
 /** Two statements record finality, which happens later on a cluster. */
-const MOST = 14;
+const MOST = 15;
 
 let database: DatabaseUnderTest;
 let test: TestEngine;

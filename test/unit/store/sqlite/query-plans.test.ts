@@ -69,7 +69,6 @@ async function callEverything(tx: StoreTransaction): Promise<void> {
     () => tx.usage.addLanded(usage, 1n),
     () => tx.usage.used(usage, 'batch-1'),
     () => tx.usage.latestDay('token-1'),
-    () => tx.requests.completeHeld('plan', 'another', '{}'),
     () => tx.batches.insert(aRequest(), aBatch(), []),
     () => tx.batches.addVote(aVote('vote-1')),
     () => tx.batches.votes('batch-1'),
