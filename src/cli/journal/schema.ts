@@ -10,6 +10,7 @@ import { type FileFormat, isEmptyFile, prepareFile, type SqliteFile } from '../.
 // The first `executed` pipelines of an approval are paid; the others may still be paid until the approval has `ended`.
 // `place` is the index of a pipeline; for a recipient, of the first pipeline that names it.
 // `subject` hashes a proof, `kinds` has a bit for each kind of action; `content` also covers amounts and recipients.
+// The index of subjects has no target: else SQLite searches the primary key for the target alone.
 const TABLES = `
 CREATE TABLE targets (id INTEGER PRIMARY KEY, address TEXT NOT NULL, flywheel TEXT NOT NULL, UNIQUE (address, flywheel)) STRICT;
 CREATE TABLE operations (
@@ -32,7 +33,7 @@ CREATE TABLE elements (
   PRIMARY KEY (target, digest, operation)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX elements_by_operation ON elements (operation, content);
-CREATE INDEX elements_by_subject ON elements (target, subject);
+CREATE INDEX elements_by_subject ON elements (subject);
 CREATE TABLE approvals (
   id INTEGER PRIMARY KEY, multisig TEXT NOT NULL, mint TEXT NOT NULL, batch_index TEXT NOT NULL, digest TEXT NOT NULL,
   batch_id TEXT NOT NULL, profile TEXT NOT NULL, total TEXT NOT NULL, day TEXT NOT NULL, date TEXT NOT NULL,

@@ -418,12 +418,12 @@ export class SqliteJournal {
    * @param serial - of the operation itself. @param from - the first operation whose landings count.
    */
   overlaps(elements: readonly Element[], serial: number | null, from = 0): readonly Overlap[] {
-    const isMet =
-      'e.digest = ? AND e.landed = 1 AND o.serial > ? OR e.subject = ? AND e.kinds & ? <> 0 AND e.landed = 0';
+    // A digest covers the subject, which has an index.
+    const isMet = 'e.digest = ? AND e.landed = 1 AND o.serial > ? OR e.kinds & ? <> 0 AND e.landed = 0';
     const sql = `SELECT e.landed, o.date_changed, o.id, o.kind, o.state, o.told, o.command, o.notes FROM elements e JOIN operations o ON o.serial = e.operation
-       WHERE e.target IN ${this.#place} AND (${isMet}) AND o.serial <> ? ORDER BY o.state = 'open' DESC, o.told, e.landed DESC LIMIT 1`;
+       WHERE e.target IN ${this.#place} AND e.subject = ? AND (${isMet}) AND o.serial <> ? ORDER BY o.state = 'open' DESC, o.told, e.landed DESC LIMIT 1`;
     return elements.flatMap(({ digest, subject, kinds }) => {
-      const found = this.get(sql, [digestBytes(digest), from, digestBytes(subject), kinds, serial ?? 0]);
+      const found = this.get(sql, [digestBytes(subject), digestBytes(digest), from, kinds, serial ?? 0]);
       if (found === undefined) return [];
       const [landed, date, id, kind, state, told, ...texts] = found;
       const [command, notes] = texts.map((text) => JSON.parse(String(text)));
