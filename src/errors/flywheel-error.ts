@@ -28,7 +28,7 @@ export interface FlywheelErrorOptions {
   readonly status?: number | undefined;
   readonly requestId?: string | undefined;
   readonly idempotencyKey?: string | undefined;
-  /** `true`: nothing was sent. `false`: something may have been sent, and its outcome is unknown. */
+  /** `true`: nothing was sent. `false`: something was sent, or may have been. */
   readonly unsent?: boolean | undefined;
   /** `true`: nothing was ever done under the idempotency key, says the service. `false`: something was done under it. */
   readonly keyUnused?: boolean | undefined;

@@ -113,7 +113,7 @@ export async function initiate(
   return { answer, batch, isNew: false };
 }
 
-/** Members of the multisig can end a set-up for good; then only a cancellation leads on. What was set up is not nothing. */
+/** Members of the multisig can end a set-up for good; then only a cancellation leads on. Its refusal does not say that nothing was done. */
 async function withCancel(
   session: Session,
   idempotencyKey: string,
