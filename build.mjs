@@ -12,6 +12,12 @@ const EXTERNAL = ['@libsql/*', 'litesvm-*', 'bufferutil', 'pg-cloudflare', 'pg-n
 const UNUSED = {
   // Subscriptions of web3.js. Its licence (LGPL) is none of those that build/notices.mjs allows.
   'rpc-websockets': ['@solana/web3.js', 'exports.CommonClient = class { on() { return this; } };'],
+  // Node.js has fetch, and the only connection of web3.js brings its own.
+  'node-fetch': ['@solana/web3.js', ''],
+  // Schemas of routes, and requests without a socket.
+  '@fastify/ajv-compiler': ['fastify', ''],
+  '@fastify/fast-json-stringify-compiler': ['fastify', ''],
+  'light-my-request': ['fastify', ''],
   // Subcommands as separate programs; costs each command 8 ms.
   'node:child_process': ['commander', ''],
   // Costs each request to a service 10 ms; undici also works on a Node.js without HTTP/2.

@@ -22,11 +22,8 @@ export interface Keyring {
 
 export const DEFAULT_LIMITS = {
   maxBurnBatchElements: limits.MAX_BURN_BATCH_ELEMENTS,
-  /**
-   * Burns per ledger commit, at most 128: each lands in its own block, and all must land within the 150 blocks of their
-   * blockhash. A commit blocks the event loop.
-   */
-  burnsPerCommit: 128,
+  /** A commit blocks the event loop. */
+  burnsPerCommit: 256,
   bundlesPerCommit: 32,
   maxPipelines: limits.MAX_PIPELINES,
   maxProofBytes: limits.MAX_PROOF_BYTES,

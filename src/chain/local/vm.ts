@@ -36,6 +36,7 @@ export class Vm {
   readonly #held = new Map<Address, AccountState | null>();
   /** Programs and sysvars of the instance itself, used where the source has no account. */
   readonly #builtIn = new Map<Address, AccountState>();
+  #clock: ChainClock | undefined;
 
   /** @throws `ERR_INTERNAL` when there is no LiteSVM for this machine. */
   constructor() {
@@ -54,7 +55,10 @@ export class Vm {
     this.#set(address, state);
   }
 
-  setClock({ slot, epoch, unixTimestamp }: ChainClock): void {
+  setClock(clock: ChainClock): void {
+    if (clock === this.#clock) return;
+    this.#clock = clock;
+    const { slot, epoch, unixTimestamp } = clock;
     this.#svm.setClock(new this.#native.Clock(slot, 0n, epoch, epoch, unixTimestamp));
   }
 

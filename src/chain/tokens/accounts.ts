@@ -1,10 +1,10 @@
 /** Mints, token accounts and extensions of both token programs, and token symbols: decoding only, callers decide. */
-import { type Address, addressBytes } from '../../values/address.js';
+import { ADDRESS_LENGTH_BYTES, type Address, addressBytes } from '../../values/address.js';
 import { partOf, type ReadonlyBytes, readBuffer } from '../../values/bytes.js';
 import { sha256 } from '../../values/digest.js';
 import { plainSymbol } from '../../values/token-amount.js';
 import type { AccountState } from '../account.js';
-import { blob, type Codec, key, struct, tryDecode, u8, u16, u32, u64 } from '../codec.js';
+import { ByteReader, blob, type Codec, key, struct, tryDecode, u8, u16, u32, u64 } from '../codec.js';
 import { METADATA_PROGRAM, SYSTEM_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../programs.js';
 import { derive } from '../squads/addresses.js';
 
@@ -70,9 +70,10 @@ export const extensionOf = (
 /** A key that counts only after the mark 1 (spl-token-interface, `COption`). */
 const optionalKey: Codec<Address | null> = {
   read: (r) => {
-    const mark = u32.read(r);
-    const own = key.read(r);
-    return mark === 1 ? own : null;
+    const isThere = u32.read(r) === 1;
+    if (isThere) return key.read(r);
+    r.skip(ADDRESS_LENGTH_BYTES);
+    return null;
   },
   write: (w, own) => {
     u32.write(w, own === null ? 0 : 1);
@@ -106,8 +107,8 @@ function read<Fields extends object>(
   const { owner: tokenProgram, data } = account;
   const is2022 = tokenProgram === TOKEN_2022_PROGRAM;
   if (!is2022 && tokenProgram !== TOKEN_PROGRAM) return undefined;
-  const found = tryDecode(fields, data);
-  if (found === undefined) return undefined;
+  if (data.length < size) return undefined;
+  const found = fields.read(new ByteReader(data));
   if (data.length === size) return { ...found, tokenProgram, extensions: [] };
   if (!is2022 || data.length === MULTISIG_SIZE_BYTES) return undefined;
   if (data.length <= ACCOUNT_TYPE_OFFSET || data[ACCOUNT_TYPE_OFFSET] !== type) return undefined;

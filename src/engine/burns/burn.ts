@@ -13,7 +13,7 @@ import { type ErrorCode, isErrorCode } from '../../errors/codes.js';
 import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { BurnRecord, LostTransaction, RequestRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
-import type { EngineLimits } from '../deps.js';
+import { DEFAULT_LIMITS, type EngineLimits } from '../deps.js';
 import { HeldLease } from '../lease.js';
 import {
   done,
@@ -85,8 +85,6 @@ async function runBurns(
   return new BurnRun(keyed, inputs, elements, isAlone).toEnd();
 }
 
-const CLUSTER_CHUNK = 256;
-
 const RECORD_FAILED: Refusal = {
   code: 'ERR_CREATE_API_EVENT_FAILED',
   message: 'The burn could not be stored. Nothing was burned.',
@@ -129,7 +127,7 @@ class BurnRun {
     // Takes the lease first: two processes must never sign or send burns of one request at once.
     if (earlier !== undefined) await this.#store(async () => undefined);
     const isRefused = earlier === undefined && this.elements.every(isRefusal);
-    const chunk = deps.chain.pollMs === null ? deps.limits.burnsPerCommit : CLUSTER_CHUNK;
+    const chunk = (deps.chain.pollMs === null ? deps.limits : DEFAULT_LIMITS).burnsPerCommit;
     for (let from = 0; ; from += chunk) {
       call.signal?.throwIfAborted();
       const to = isRefused ? all : Math.min(from + chunk, all);

@@ -31,21 +31,19 @@ export const runtimeClock = (slot: number, timeMs: number): ChainClock => ({
 
 export class LedgerDraft implements AccountSource {
   readonly slot: number;
+  readonly clock: ChainClock;
   readonly #timeMs: number;
   readonly #overlay: Overlay;
 
   constructor(private readonly tables: LedgerTables) {
     this.slot = tables.clock.slot();
     this.#timeMs = tables.clock.timeMs(this.slot);
+    this.clock = runtimeClock(this.slot, this.#timeMs);
     this.#overlay = new Overlay(tables.accounts);
   }
 
   get(address: Address): AccountState | null {
     return this.#overlay.get(address);
-  }
-
-  clock(): ChainClock {
-    return runtimeClock(this.slot, this.#timeMs);
   }
 
   /** Lands one transaction, even as failed, unless it cannot start. @returns `null` if the transaction had landed before. */
@@ -106,7 +104,7 @@ export class LedgerDraft implements AccountSource {
   #run({ wire, message, flaw }: Sent, source: AccountSource, runtime: Runtime): ExecutionResult {
     if (message === null) return refused('SanitizeFailure', [flaw]);
     if (!this.tables.clock.isGood(message.blockhash, this.slot)) return refused('BlockhashNotFound');
-    return runtime.execute(wire, source, this.clock());
+    return runtime.execute(wire, source, this.clock);
   }
 }
 
