@@ -15,8 +15,8 @@ const UNUSED = {
   // Node.js has fetch, and the only connection of web3.js brings its own.
   'node-fetch': ['@solana/web3.js', ''],
   // Schemas of routes, and requests without a socket.
-  '@fastify/ajv-compiler': ['fastify', ''],
-  '@fastify/fast-json-stringify-compiler': ['fastify', ''],
+  '@fastify/ajv-compiler': ['fastify', 'module.exports = () => undefined;'],
+  '@fastify/fast-json-stringify-compiler': ['fastify', 'module.exports = () => undefined;'],
   'light-my-request': ['fastify', ''],
   // Subcommands as separate programs; costs each command 8 ms.
   'node:child_process': ['commander', ''],

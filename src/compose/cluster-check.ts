@@ -4,7 +4,7 @@ import { clusterName } from '../chain/node-address.js';
 import { SQUADS_PROGRAM, tokenProgramAddress } from '../chain/programs.js';
 import { decodeMint } from '../chain/tokens/accounts.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
-import type { TokenRecord } from '../store/records.js';
+import type { ProjectRecord } from '../store/records.js';
 import type { Store } from '../store/store.js';
 import { once } from './intercept.js';
 
@@ -34,8 +34,8 @@ export async function verifyProgram(chain: Chain, genesisHash: string): Promise<
   throw mismatch(`The Squads program ${SQUADS_PROGRAM} of this project does not exist`, genesisHash);
 }
 
-async function verifyMint(chain: Chain, token: TokenRecord, genesisHash: string): Promise<void> {
-  const { mintAddress, decimals, tokenProgram } = token;
+async function verifyMint(chain: Chain, project: ProjectRecord, genesisHash: string): Promise<void> {
+  const { mintAddress, decimals, tokenProgram } = project;
   const [account] = await chain.getAccounts([mintAddress]);
   const mint = decodeMint(account ?? null);
   if (mint === undefined)
@@ -49,7 +49,8 @@ async function verifyMint(chain: Chain, token: TokenRecord, genesisHash: string)
 /** For a data directory. @throws `ERR_CHAIN_MISMATCH` */
 export async function verifyDirectory(chain: Chain, store: Store, genesisHash: string): Promise<void> {
   await verifyProgram(chain, genesisHash);
-  for (const token of await store.read((tx) => tx.tokens.list())) await verifyMint(chain, token, genesisHash);
+  for (const project of await store.read((tx) => tx.projects.list()))
+    await verifyMint(chain, project, genesisHash);
 }
 
 /**
@@ -59,10 +60,10 @@ export async function verifyDirectory(chain: Chain, store: Store, genesisHash: s
 export function verifyEachProject(chain: Chain, store: Store, genesisHash: string) {
   const checks = new Map<string, () => Promise<void>>();
   const look = async (tokenId: string): Promise<void> => {
-    const token = await store.read((tx) => tx.tokens.find({ id: tokenId }));
-    if (token === undefined) return;
+    const project = await store.read((tx) => tx.projects.find({ id: tokenId }));
+    if (project === undefined) return;
     try {
-      await verifyMint(chain, token, genesisHash);
+      await verifyMint(chain, project, genesisHash);
     } catch (cause) {
       if (!isFlywheelError(cause, 'ERR_CHAIN_MISMATCH')) throw cause;
       // Clients get a retryable code: their request may be under way.

@@ -54,8 +54,9 @@ async function copyIntoDatabase(settings: Settings, address: DatabaseAddress) {
     opened.keep(await ownDataDirectory(lock));
     const from = opened.keep(await openSqliteStore({ path, create: false }));
     const to = opened.keep(await openDatabase(address));
-    const { token, flywheel } = await from.read((tx) => requireRegistration(tx, null));
-    const project = settings.project.value ?? flywheel.name ?? projectNameOf(token.symbol) ?? 'flywheel';
+    const registered = await from.read((tx) => requireRegistration(tx, null));
+    const project =
+      settings.project.value ?? registered.name ?? projectNameOf(registered.symbol) ?? 'flywheel';
     const { tables, wasThere } = await copyStore(from, to, { name: project, check: noteCopy });
     const rows = tables.reduce((sum, table) => sum + table.rows, 0);
     return { database: address.shown, project, rows, tables, wasThere };

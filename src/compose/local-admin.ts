@@ -121,11 +121,11 @@ export function createLocalAdmin(ambient: Ambient, settings: Settings) {
   };
 }
 
-function gapReport({ token, flywheel, gap }: NonNullable<Awaited<ReturnType<Engine['gaps']['find']>>>) {
-  const text = (amount: bigint): string => formatTokenAmount(amount, token.decimals);
+function gapReport({ gap, ...project }: NonNullable<Awaited<ReturnType<Engine['gaps']['find']>>>) {
+  const text = (amount: bigint): string => formatTokenAmount(amount, project.decimals);
   const { burns, transactions, dateFound } = gap;
   return {
-    ...{ project: flywheel.name, symbol: token.symbol, burns, transactions, dateFound },
+    ...{ project: project.name, symbol: project.symbol, burns, transactions, dateFound },
     ...{ burned: text(gap.burned), airdropped: text(gap.airdropped) },
     lost: gap.lost.map(({ signature, burned, airdropped, memo, dateLanded }) => ({
       ...{ txHash: signature, burned: text(burned), airdropped: text(airdropped), memo, date: dateLanded },

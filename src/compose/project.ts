@@ -3,7 +3,7 @@ import { multisigFacts, tokenFacts } from '../approval/flywheel-facts.js';
 import type { Pins } from '../approval/pins.js';
 import type { Flywheel } from '../chain/chain.js';
 import { TOKEN_2022_PROGRAM } from '../chain/programs.js';
-import { findRegistration, projectOf, registeredMultisig } from '../engine/admin/project.js';
+import { findRegistration, registeredMultisig } from '../engine/admin/project.js';
 import { flywheelOf } from '../engine/batches/batch-context.js';
 import { apiKeyHash } from '../engine/operation.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
@@ -33,22 +33,21 @@ export async function findProject(tx: StoreTransaction, settings: Settings): Pro
   const given = settings.apiKey.value;
   const name = databaseOf(settings) === null ? null : settings.project.value;
   const key = given === null ? undefined : await tx.apiKeys.find({ hash: apiKeyHash(given) });
-  const own = key && (await projectOf(tx, key.tokenId));
-  if (own !== undefined && name !== null && own.flywheel.name !== name)
+  const own = key && (await tx.projects.find({ id: key.tokenId }));
+  if (own !== undefined && name !== null && own.name !== name)
     throw new FlywheelError(
       'ERR_CONFIG_INVALID',
-      `The API key belongs to the project ${own.flywheel.name}, not to ${name}.`,
+      `The API key belongs to the project ${own.name}, not to ${name}.`,
       { hint: 'Leave out --project, or use the key of that project.' },
     );
-  const found = own ?? (await findRegistration(tx, name));
-  if (found === undefined)
+  const project = own ?? (await findRegistration(tx, name));
+  if (project === undefined)
     return { credential: given, tokenId: null, symbol: null, flywheel: null, pins: null };
-  const { token, flywheel } = found;
   return {
-    credential: given ?? readSecret(apiKeyFile(settings.dataDir.value, flywheel.name)),
-    ...{ tokenId: token.id, symbol: token.symbol },
-    flywheel: flywheelOf(token, flywheel),
-    pins: registeredPins(flywheelOf(token, flywheel), flywheel.facts ?? {}),
+    credential: given ?? readSecret(apiKeyFile(settings.dataDir.value, project.name)),
+    ...{ tokenId: project.id, symbol: project.symbol },
+    flywheel: flywheelOf(project),
+    pins: registeredPins(flywheelOf(project), project.facts ?? {}),
   };
 }
 

@@ -30,8 +30,8 @@ export async function requireTogether(
   if (findsGap)
     // This write also stores the newest block as known; the gap records the missing transactions from then on.
     return store.transaction(async (tx) => {
-      const [token] = await tx.tokens.list();
-      if (token) await tx.gaps.add({ tokenId: token.id, dateFound: isoTime(tx.nowMs) }, lost);
+      const [project] = await tx.projects.list();
+      if (project) await tx.gaps.add({ tokenId: project.id, dateFound: isoTime(tx.nowMs) }, lost);
     });
   const open = await store.read((tx) => tx.gaps.allOpen());
   const count = open.reduce((sum, { transactions }) => sum + transactions, lost.length);
@@ -65,12 +65,11 @@ async function lostTransactions(
       'The newest block of store.db is missing from ledger.db. ledger.db is older, or was used without store.db.',
     );
   if (landed.length === 0) return [];
-  const { token, flywheel, known } = await store.read(async (tx) => {
-    const [token] = await tx.tokens.list();
-    const flywheel = token && (await tx.flywheels.find({ tokenId: token.id }));
-    return { token, flywheel, known: await tx.signatures.known(landed) };
+  const { project, known } = await store.read(async (tx) => {
+    const [project] = await tx.projects.list(1);
+    return { project, known: await tx.signatures.known(landed) };
   });
-  if (token === undefined || flywheel === undefined) return [];
+  if (project === undefined) return [];
   const unknown = landed.filter((signature) => !known.has(signature));
-  return lostOf(chain, { token, flywheel }, unknown);
+  return lostOf(chain, project, unknown);
 }

@@ -1,13 +1,7 @@
 /** Daily caps (contract, section 1.4): days, checks, messages, and reservations of batches. */
 import type { TransactionRecord } from '../chain/chain.js';
 import { FlywheelError, invariant } from '../errors/flywheel-error.js';
-import type {
-  BatchHead,
-  BatchRecord,
-  FlywheelRecord,
-  PlannedPipeline,
-  TokenRecord,
-} from '../store/records.js';
+import type { BatchHead, BatchRecord, PlannedPipeline, ProjectRecord } from '../store/records.js';
 import type { Landing } from '../store/repositories/pipelines.js';
 import type { UsageKind } from '../store/repositories/usage.js';
 import type { StoreTransaction } from '../store/store.js';
@@ -24,8 +18,7 @@ export const USAGE_KINDS = Object.keys(CAPS) as readonly UsageKind[];
 
 type Amounts = Readonly<Record<UsageKind, bigint>>;
 
-export const dailyCap = (flywheel: FlywheelRecord | undefined, kind: UsageKind): bigint | null =>
-  flywheel?.[CAPS[kind]] ?? null;
+export const dailyCap = (project: ProjectRecord, kind: UsageKind): bigint | null => project[CAPS[kind]];
 
 /** Today, but never before the latest day on which something counts: a clock set back must not reopen a day. */
 export async function dayOfNow(tx: StoreTransaction, tokenId: string): Promise<UtcDay> {
@@ -64,16 +57,15 @@ export function dayOfUse(accepted: UtcDay, landedMs: number): UtcDay {
 }
 
 export function capExceededMessage(
-  token: TokenRecord,
+  project: ProjectRecord,
   at: { readonly kind: UsageKind; readonly day: UtcDay } & Readonly<Record<'cap' | 'used' | 'asked', bigint>>,
 ): string {
-  const text = (amount: bigint): string => tokenText(amount, token);
+  const text = (amount: bigint): string => tokenText(amount, project);
   return `The request exceeds the daily ${at.kind} cap of ${text(at.cap)}: ${text(at.used)} are used or reserved on ${at.day} (UTC), and ${text(at.asked)} more are requested.`;
 }
 
 interface CapRequest {
-  readonly token: TokenRecord;
-  readonly flywheel: FlywheelRecord | undefined;
+  readonly project: ProjectRecord;
   readonly day: UtcDay;
   readonly asked: Amounts;
   /** Excludes the holds of this batch, whose amounts are the request. */
@@ -82,15 +74,15 @@ interface CapRequest {
 
 export async function exceededCaps(
   tx: StoreTransaction,
-  { token, flywheel, day, asked, exceptBatch }: CapRequest,
+  { project, day, asked, exceptBatch }: CapRequest,
 ): Promise<readonly string[]> {
   const sentences: string[] = [];
   for (const kind of USAGE_KINDS) {
-    const cap = dailyCap(flywheel, kind);
+    const cap = dailyCap(project, kind);
     if (cap === null || asked[kind] === 0n) continue;
-    const used = await tx.usage.used({ tokenId: token.id, day, kind }, exceptBatch);
+    const used = await tx.usage.used({ tokenId: project.id, day, kind }, exceptBatch);
     if (used + asked[kind] <= cap) continue;
-    sentences.push(capExceededMessage(token, { kind, cap, used, asked: asked[kind], day }));
+    sentences.push(capExceededMessage(project, { kind, cap, used, asked: asked[kind], day }));
   }
   return sentences;
 }
@@ -137,20 +129,20 @@ const leftOf = ({ burnLeft, airdropLeft }: BatchHead): Amounts => ({
  */
 export async function holdFromNow(
   tx: StoreTransaction,
-  { token, flywheel }: { readonly token: TokenRecord; readonly flywheel: FlywheelRecord },
+  project: ProjectRecord,
   { id }: BatchHead,
 ): Promise<void> {
-  const day = await dayOfNow(tx, token.id);
+  const day = await dayOfNow(tx, project.id);
   const batch = await headOf(tx, id);
-  if (!keepsRoom(batch, flywheel, day))
-    await requireCaps(tx, { token, flywheel, day, asked: leftOf(batch), exceptBatch: id });
+  if (!keepsRoom(batch, project, day))
+    await requireCaps(tx, { project, day, asked: leftOf(batch), exceptBatch: id });
   await tx.batches.change(id, { heldFrom: day, heldTo: null });
 }
 
 /** A reservation made before a cap was lowered stays valid. */
 const keepsRoom = (
   { dateCreated, heldFrom, heldTo }: BatchHead,
-  { dateCapsLowered }: FlywheelRecord,
+  { dateCapsLowered }: ProjectRecord,
   day: UtcDay,
 ): boolean =>
   dateCapsLowered !== null &&

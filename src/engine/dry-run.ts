@@ -2,7 +2,7 @@
 import { decodeMint, decodeTokenAccount } from '../chain/tokens/accounts.js';
 import type { InitBatchRequest } from '../contract/schemas/batch.js';
 import type { BurnError, BurnRequest } from '../contract/schemas/burn.js';
-import type { TokenRecord } from '../store/records.js';
+import type { ProjectRecord } from '../store/records.js';
 import type { Secret } from '../values/secret.js';
 import { formatTokenAmount } from '../values/token-amount.js';
 import { contextOf } from './batches/batch-context.js';
@@ -13,7 +13,7 @@ import { allowanceOf, readBurnWallet } from './burns/chunk.js';
 import { isRefusal, prepareBurns } from './burns/elements.js';
 import { amountsOf, usedToday } from './caps.js';
 import type { EngineDeps } from './deps.js';
-import { admit, requireToken } from './operation.js';
+import { admit, requireProject } from './operation.js';
 
 type Failure = Pick<BurnError, 'type' | 'message'> & { readonly index: number };
 
@@ -24,14 +24,14 @@ export async function foreseeBurns(
   credential: Secret | null,
 ) {
   const principal = await admit(deps.store, credential, 'burn');
-  const token = requireToken(principal);
+  const project = requireProject(principal);
   const prepared = await prepareBurns(principal, requests, deps.limits);
   const [balance, { supply }, { day, burn: used }] = await Promise.all([
-    readBurnWallet(deps.chain, token),
-    readTokens(deps, token),
-    deps.store.read((tx) => usedToday(tx, token.id)),
+    readBurnWallet(deps.chain, project),
+    readTokens(deps, project),
+    deps.store.read((tx) => usedToday(tx, project.id)),
   ]);
-  const take = allowanceOf({ deps, token, principal }, balance, { day, used });
+  const take = allowanceOf({ deps, project }, balance, { day, used });
   let burned = 0n;
   const failures: readonly Failure[] = prepared.flatMap((burn, index) => {
     const refusal = isRefusal(burn) ? burn : take(burn.amount);
@@ -39,7 +39,7 @@ export async function foreseeBurns(
     if (!isRefusal(burn)) burned += burn.amount;
     return [];
   });
-  const change = changes(token);
+  const change = changes(project);
   return {
     failures,
     burnWallet: change(balance.tokens, -burned),
@@ -53,16 +53,16 @@ export async function foreseeBatch(deps: EngineDeps, request: InitBatchRequest, 
   const principal = await admit(deps.store, credential, 'initBatch');
   const list = pipelineList(request, deps.limits);
   const context = contextOf(deps, principal);
-  const { token, flywheel } = context;
+  const { project } = context;
   const planned = await checkAndPlan(deps, principal, context, list);
   const { pipelines, rentLamports: rent, vaultRentLamports } = planned;
   await deps.store.read((tx) => requireRoomForRent(deps, tx, context, rent));
   const [{ supply, vault }, used] = await Promise.all([
-    readTokens(deps, token, flywheel.vaultTokenAccount),
-    deps.store.read((tx) => usedToday(tx, token.id)),
+    readTokens(deps, project, project.vaultTokenAccount),
+    deps.store.read((tx) => usedToday(tx, project.id)),
   ]);
   const { burn, airdrop } = amountsOf(pipelines);
-  const change = changes(token);
+  const change = changes(project);
   return {
     vault: change(vault, -burn - airdrop),
     supply: change(supply, -burn),
@@ -78,7 +78,7 @@ export async function foreseeBatch(deps: EngineDeps, request: InitBatchRequest, 
 }
 
 const changes =
-  ({ decimals }: TokenRecord) =>
+  ({ decimals }: ProjectRecord) =>
   (before: bigint, by: bigint) => ({
     before: formatTokenAmount(before, decimals),
     after: formatTokenAmount(before + by, decimals),
@@ -86,7 +86,7 @@ const changes =
 
 async function readTokens(
   { chain }: EngineDeps,
-  { mintAddress }: TokenRecord,
+  { mintAddress }: ProjectRecord,
   vaultAccount = mintAddress,
 ): Promise<{ readonly supply: bigint; readonly vault: bigint }> {
   const [mint, vault] = await chain.getAccounts([mintAddress, vaultAccount]);

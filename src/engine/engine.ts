@@ -108,13 +108,13 @@ function createLocal(deps: EngineDeps) {
       ),
     setCaps: (changes: CapChanges) => project.setCaps(deps, changes),
     listKeys: async (own: Secret | null = null) => {
-      const { token } = await registered();
-      const keys = await deps.store.read((tx) => tx.apiKeys.ofToken(token.id));
+      const { id } = await registered();
+      const keys = await deps.store.read((tx) => tx.apiKeys.ofToken(id));
       return keys.map((key) => project.keyInfo(key, own));
     },
     /** Revoking twice is no error. @throws `ERR_NOT_FOUND` */
     revokeKey: async (id: string, afterMs = 0, own: Secret | null = null) =>
-      project.revokeKey(deps, (await registered()).token.id, id, { afterMs, own }),
+      project.revokeKey(deps, (await registered()).id, id, { afterMs, own }),
     audit: (query: AuditQuery) => project.listActs(deps, query),
     foresight: {
       burns: (requests: readonly BurnRequest[], credential: Secret | null) =>

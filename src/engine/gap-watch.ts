@@ -123,7 +123,7 @@ async function requireRecent({ store, chain }: InFlightDeps): Promise<number> {
 export async function requireOneWhole(store: Store): Promise<void> {
   const isBehind = await store.read(async (tx) => {
     const { length } = await tx.gaps.allOpen();
-    return length > 0 && (await tx.flywheels.list(length + 1)).length === length;
+    return length > 0 && (await tx.projects.list(length + 1)).length === length;
   });
   if (isBehind)
     throw new FlywheelError(
@@ -184,7 +184,7 @@ export class GapWatch {
     if (chain.pollMs === null) return [];
     this.#forgetOthers();
     await requireExpired(this.deps, this.#replaced);
-    const unseen = (await store.read((tx) => tx.tokens.list())).filter(({ id }) => !this.#seen.has(id));
+    const unseen = (await store.read((tx) => tx.projects.list())).filter(({ id }) => !this.#seen.has(id));
     for (const { id } of unseen.slice(0, PROJECTS_A_ROUND)) {
       this.#seen.add(id);
       if (!this.#whole.has(id)) await this.lookNow(id, MAX_READ);
@@ -253,7 +253,7 @@ export const createGapAdmin = (deps: EngineDeps) => {
     /** @throws `ERR_UNAVAILABLE` when the chain is unreachable; as {@link requireRegistration} */
     find: async () => {
       const project = await registered();
-      const { id } = project.token;
+      const { id } = project;
       await deps.gaps.lookNow(id);
       const gap = await deps.store.read((tx) => tx.gaps.open(id));
       return gap === undefined ? null : { ...project, gap };
@@ -264,7 +264,7 @@ export const createGapAdmin = (deps: EngineDeps) => {
      * @throws `ERR_INPUT_INVALID` when the gap has changed since.
      */
     accept: async (transactions: number): Promise<void> => {
-      const { id: tokenId } = (await registered()).token;
+      const { id: tokenId } = await registered();
       await deps.store.transaction(
         async (tx) => {
           const gap = await tx.gaps.open(tokenId);

@@ -3,12 +3,12 @@ import { DEFAULT_PAGE_ITEMS } from '../contract/limits.js';
 import { type BurnState, listBurnsQuerySchema } from '../contract/schemas/burn.js';
 import { type HistoryItem, historyQuerySchema } from '../contract/schemas/report.js';
 import { invalidRequest, parseInput } from '../contract/validate.js';
-import type { BurnRecord, BurnStatus, TokenRecord } from '../store/records.js';
+import type { BurnRecord, BurnStatus, ProjectRecord } from '../store/records.js';
 import type { MovedFilter, MovedRow } from '../store/repositories/pipelines.js';
 import type { Uuid } from '../values/ids.js';
 import { parseTime } from '../values/time.js';
 import { formatTokenAmount } from '../values/token-amount.js';
-import { done, operation, type Principal, requireToken } from './operation.js';
+import { done, operation, type Principal, requireProject } from './operation.js';
 
 /** @throws `ERR_INVALID_REQUEST` for a NUL, which PostgreSQL rejects. */
 export function soughtIn<Query extends object>(query: Query): Query {
@@ -61,22 +61,22 @@ const shownAs = (status: BurnState['status']): readonly BurnStatus[] =>
 export const listBurns = operation('listBurns', {
   parse: (input, { principal }) => ({
     query: soughtIn(parseInput(listBurnsQuerySchema, input)),
-    token: requireToken(principal),
+    project: requireProject(principal),
   }),
-  perform: async ({ deps, principal, input: { query, token } }) => {
+  perform: async ({ deps, principal, input: { query, project } }) => {
     const { limit = DEFAULT_PAGE_ITEMS, cursor, type, proofHash, status, ...asked } = query;
     const { items, last } = await deps.store.read(async ({ burns }) => {
-      const place = cursor === undefined ? undefined : { tokenId: token.id, ...readBurnCursor(cursor) };
+      const place = cursor === undefined ? undefined : { tokenId: project.id, ...readBurnCursor(cursor) };
       const before = place && (await burns.find(place))?.sequence;
       if (cursor !== undefined && before === undefined) throw badCursor();
       const page = await burns.list({
-        ...{ ...asked, tokenId: token.id, limit, before, statuses: status && shownAs(status) },
+        ...{ ...asked, tokenId: project.id, limit, before, statuses: status && shownAs(status) },
         ...{ types: permittedTypes(principal, type), proofHashes: proofHash?.split(',') },
       });
       return { items: page.items, last: page.next && (await burns.find({ sequence: page.next })) };
     });
     return done({
-      items: items.map((burn) => burnState(burn, token)),
+      items: items.map((burn) => burnState(burn, project)),
       nextCursor: last ? cursorOf(last.requestId, last.index) : null,
     });
   },
@@ -84,7 +84,7 @@ export const listBurns = operation('listBurns', {
 
 function burnState(
   burn: Omit<BurnRecord, 'transaction'>,
-  { decimals }: Pick<TokenRecord, 'decimals'>,
+  { decimals }: Pick<ProjectRecord, 'decimals'>,
 ): BurnState {
   const { proofHash, signature, proofType, amount, persistOnchain, status, dateCreated, dateSettled } = burn;
   const { errorCode, errorMessage, feeLamports } = burn;
@@ -105,9 +105,9 @@ function burnState(
 export const history = operation('history', {
   parse: (input, { principal }) => ({
     query: soughtIn(parseInput(historyQuerySchema, input)),
-    token: requireToken(principal),
+    project: requireProject(principal),
   }),
-  perform: async ({ deps, principal, input: { query, token } }) => {
+  perform: async ({ deps, principal, input: { query, project } }) => {
     const {
       limit = DEFAULT_PAGE_ITEMS,
       cursor,
@@ -121,14 +121,14 @@ export const history = operation('history', {
     const before = cursor === undefined ? undefined : readMovedCursor(cursor);
     const rows = await deps.store.read((tx) =>
       tx.pipelines.moved({
-        ...{ ...asked, tokenId: token.id, kind: action, types: permittedTypes(principal, type), before },
+        ...{ ...asked, tokenId: project.id, kind: action, types: permittedTypes(principal, type), before },
         ...{ proofHashes: proofHash?.split(','), recipient: toAddress, signature: txHash, limit: limit + 1 },
       }),
     );
     const items = rows.slice(0, limit);
     const last = items.at(-1);
     return done({
-      items: items.map((moved) => itemOf(moved, token.decimals)),
+      items: items.map((moved) => itemOf(moved, project.decimals)),
       nextCursor:
         rows.length > limit && last !== undefined
           ? cursorOf(last.date, last.place.id, last.place.position, last.place.number)

@@ -9,7 +9,7 @@ import { failureOf, type KeyedOperationId, OPERATIONS, type OperationId } from '
 import type { AnswerOf } from '../contract/service.js';
 import type { ErrorCode } from '../errors/codes.js';
 import { FlywheelError, invariant, isFlywheelError } from '../errors/flywheel-error.js';
-import type { ApiKeyRecord, FlywheelRecord, RequestRecord, TokenRecord } from '../store/records.js';
+import type { ApiKeyRecord, ProjectRecord, RequestRecord } from '../store/records.js';
 import type { KeyWithProject } from '../store/repositories/registrations.js';
 import { whole } from '../store/schema.js';
 import type { Store, StoreTransaction } from '../store/store.js';
@@ -34,8 +34,7 @@ export const apiKeyHash = (key: Secret): Sha256 => sha256(key.reveal());
 
 export interface Principal {
   readonly key: ApiKeyRecord;
-  readonly token: TokenRecord | undefined;
-  readonly flywheel: FlywheelRecord | undefined;
+  readonly project: ProjectRecord | undefined;
   readonly nowMs: number;
 }
 
@@ -81,25 +80,20 @@ export async function admit(
   return principal;
 }
 
-export function requireToken(principal: Principal): TokenRecord {
-  if (principal.token !== undefined) return principal.token;
-  throw new FlywheelError('ERR_TOKEN_NOT_FOUND', 'The API key belongs to an unknown token.');
-}
-
-export function requireFlywheel(principal: Principal): FlywheelRecord {
-  if (principal.flywheel !== undefined) return principal.flywheel;
-  throw new FlywheelError('ERR_FLYWHEEL_NOT_FOUND', 'The API key belongs to a token without a project.');
+export function requireProject(principal: Principal): ProjectRecord {
+  if (principal.project !== undefined) return principal.project;
+  throw new FlywheelError('ERR_TOKEN_NOT_FOUND', 'The project of the API key does not exist.');
 }
 
 export function permitsProofType(principal: Principal, type: string): boolean {
-  const known = principal.flywheel?.proofTypes.includes(type) ?? false;
+  const known = principal.project?.proofTypes.includes(type) ?? false;
   return known && (principal.key.proofTypes?.includes(type) ?? true);
 }
 
 const MAX_NAMED_TYPES = 20;
 
 export function permittedTypesText(principal: Principal): string {
-  const types = (principal.flywheel?.proofTypes ?? []).filter((type) => permitsProofType(principal, type));
+  const types = (principal.project?.proofTypes ?? []).filter((type) => permitsProofType(principal, type));
   if (types.length === 0) return 'this key may use none';
   const more = types.length - MAX_NAMED_TYPES;
   return `this key may use ${types.slice(0, MAX_NAMED_TYPES).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
@@ -206,13 +200,13 @@ async function withOwnError<Result>(
 }
 
 export const describeKey = operation('describeKey', {
-  parse: (_input, { principal }) => requireToken(principal),
-  perform: async ({ principal: { key, flywheel }, input: token }) =>
+  parse: (_input, { principal }) => requireProject(principal),
+  perform: async ({ principal: { key }, input: project }) =>
     done({
       ...{ id: key.id, name: key.name, scopes: [...key.scopes] },
       proofTypes: key.proofTypes === null ? null : [...key.proofTypes],
-      ...{ tokenId: token.id, symbol: token.symbol, mintAddress: token.mintAddress },
-      ...{ multisig: flywheel?.multisig ?? null, decimals: token.decimals },
+      ...{ tokenId: project.id, symbol: project.symbol, mintAddress: project.mintAddress },
+      ...{ multisig: project.multisig, decimals: project.decimals },
     }),
 });
 

@@ -5,7 +5,7 @@ import { type BatchCost, costLamports, isCancelled } from '../contract/call.js';
 import { MAX_REPORT_ROWS, type ReportPeriod } from '../contract/limits.js';
 import { type Report, type ReportRow, reportQuerySchema } from '../contract/schemas/report.js';
 import { invalidRequest, parseInput } from '../contract/validate.js';
-import type { BatchHead, TokenRecord } from '../store/records.js';
+import type { BatchHead, ProjectRecord } from '../store/records.js';
 import type { BurnSumsQuery } from '../store/repositories/burns.js';
 import type { Listed } from '../store/repositories/pages.js';
 import type { Row } from '../store/schema.js';
@@ -15,7 +15,7 @@ import { formatTokenAmount } from '../values/token-amount.js';
 import { isFinal } from './batches/batch-context.js';
 import { countVotes } from './batches/costs.js';
 import type { EngineDeps } from './deps.js';
-import { done, operation, requireToken } from './operation.js';
+import { done, operation, requireProject } from './operation.js';
 
 const BURNS_AT_ONCE = 4_000;
 const BATCHES_AT_ONCE = 100;
@@ -23,27 +23,27 @@ const BATCHES_AT_ONCE = 100;
 export const report = operation('report', {
   parse: (input, { principal }) => ({
     query: parseInput(reportQuerySchema, input),
-    token: requireToken(principal),
+    project: requireProject(principal),
   }),
-  perform: async ({ deps, principal, input: { query, token } }) => {
+  perform: async ({ deps, principal, input: { query, project } }) => {
     const { since, until } = query;
-    await countVotes(deps, { tokenId: token.id });
+    await countVotes(deps, { tokenId: project.id });
     const table = createTable(query.period ?? 'day', query.byType === 'true');
     const types = principal.key.proofTypes;
-    const scope = { tokenId: token.id, since, until, types: types ?? undefined };
+    const scope = { tokenId: project.id, since, until, types: types ?? undefined };
     await addBurns(deps, scope, table);
     await addBatches(deps, scope, table);
-    const [account] = await deps.chain.getAccounts([token.mintAddress]);
+    const [account] = await deps.chain.getAccounts([project.mintAddress]);
     const mint = decodeMint(account ?? null);
-    const open = await deps.store.read((tx) => tx.burns.open(token.id));
+    const open = await deps.store.read((tx) => tx.burns.open(project.id));
     return done({
-      ...{ symbol: token.symbol, mintAddress: token.mintAddress, decimals: token.decimals },
-      supply: formatTokenAmount(mint?.supply ?? 0n, token.decimals),
+      ...{ symbol: project.symbol, mintAddress: project.mintAddress, decimals: project.decimals },
+      supply: formatTokenAmount(mint?.supply ?? 0n, project.decimals),
       chargesTransferFee: chargesTransferFee(mint),
       since: since ?? null,
       until: until ?? null,
       pendingBurns: open.filter(({ status }) => status === 'PENDING').length,
-      ...table.result(token),
+      ...table.result(project),
     });
   },
 });
@@ -87,17 +87,17 @@ function createTable(period: ReportPeriod, byType: boolean) {
         ]);
       add(row.amounts, amounts);
     },
-    result(token: TokenRecord): Pick<Report, 'rows' | 'total'> {
+    result(project: ProjectRecord): Pick<Report, 'rows' | 'total'> {
       const sorted = [...rows].sort(([left], [right]) => (left < right ? -1 : 1));
       return {
-        rows: sorted.map(([, { amounts, ...of }]) => ({ ...of, ...sumsOf(amounts, token) })),
-        total: sumsOf(total, token),
+        rows: sorted.map(([, { amounts, ...of }]) => ({ ...of, ...sumsOf(amounts, project) })),
+        total: sumsOf(total, project),
       };
     },
   };
 }
 
-const sumsOf = (amounts: Amounts, { decimals }: TokenRecord): Report['total'] => ({
+const sumsOf = (amounts: Amounts, { decimals }: ProjectRecord): Report['total'] => ({
   burned: formatTokenAmount(amounts.burned, decimals),
   airdropped: formatTokenAmount(amounts.airdropped, decimals),
   burns: Number(amounts.burns),

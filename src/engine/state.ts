@@ -43,13 +43,11 @@ async function unfinishedState(tx: StoreTransaction) {
 
 async function walletOwners(tx: StoreTransaction): Promise<readonly Owner[]> {
   const owners: Owner[] = [];
-  for (const flywheel of await tx.flywheels.list(MAX_PROJECTS)) {
-    const token = await tx.tokens.find({ id: flywheel.tokenId });
-    if (token === undefined) continue;
-    const project = flywheel.name ?? token.symbol;
+  for (const { name, symbol, operator, burnWallet } of await tx.projects.list(MAX_PROJECTS)) {
+    const project = name ?? symbol;
     owners.push(
-      { project, wallet: 'operator', address: flywheel.operator },
-      { project, wallet: 'burn wallet', address: token.burnWallet },
+      { project, wallet: 'operator', address: operator },
+      { project, wallet: 'burn wallet', address: burnWallet },
     );
   }
   return owners;

@@ -7,9 +7,8 @@ import { TOKEN_INSTRUCTION } from '../chain/tokens/instructions.js';
 import { type Call, callsIn } from '../chain/transaction/message.js';
 import { decodeTransaction } from '../chain/transaction/wire.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
-import type { FlywheelRecord, LostTransaction, TokenRecord } from '../store/records.js';
+import type { LostTransaction, ProjectRecord } from '../store/records.js';
 import type { Address } from '../values/address.js';
-import { type FoundRegistration, projectOf } from './admin/project.js';
 import type { Sources } from './deps.js';
 
 /** How many transactions of an account are listed, until it is enough. The second is a page of a node. */
@@ -33,9 +32,9 @@ export async function unknownOf(
   most = Number.POSITIVE_INFINITY,
   sinceSlot = 0,
 ) {
-  const project = await deps.store.read((tx) => projectOf(tx, tokenId));
+  const project = await deps.store.read((tx) => tx.projects.find({ id: tokenId }));
   if (project === undefined) return { marks: [], lost: [], left: 0 };
-  const accounts = [project.token.burnTokenAccount, project.flywheel.multisig];
+  const accounts = [project.burnTokenAccount, project.multisig];
   const news = await newsOf(deps, accounts, sinceSlot);
   const ours = await maybeOurs(deps, project, news, sinceSlot);
   const read = ours.slice(0, most);
@@ -125,7 +124,7 @@ const tooMany = (account: string): FlywheelError =>
  */
 async function maybeOurs(
   { chain }: Sources,
-  project: FoundRegistration,
+  project: ProjectRecord,
   news: readonly News[],
   sinceSlot: number,
 ): Promise<readonly PastTransaction[]> {
@@ -135,7 +134,7 @@ async function maybeOurs(
   const [oldest] = oldestFirst;
   const newest = oldestFirst.at(-1);
   if (oldest === undefined || newest === undefined) return [];
-  const signers = [project.token.burnWallet, project.flywheel.operator];
+  const signers = [project.burnWallet, project.operator];
   const lists = await Promise.all(
     signers.map((signer) => listedSince(chain, signer, oldest.slot, Math.max(newest.slot, sinceSlot))),
   );
@@ -186,10 +185,10 @@ export async function lostOf(
   return lost;
 }
 
-interface OwnAccounts {
-  readonly token: Pick<TokenRecord, 'burnWallet' | 'burnTokenAccount' | 'mintAddress'>;
-  readonly flywheel: Pick<FlywheelRecord, 'operator' | 'vaultTokenAccount'>;
-}
+type OwnAccounts = Pick<
+  ProjectRecord,
+  'burnWallet' | 'burnTokenAccount' | 'mintAddress' | 'operator' | 'vaultTokenAccount'
+>;
 
 const sum = (amounts: readonly bigint[]): bigint => amounts.reduce((all, one) => all + one, 0n);
 
@@ -201,12 +200,12 @@ const moveData = struct({ number: u8, amount: u64 });
  * the mint withholds, which is in no balance.
  */
 function amountsOf(
-  { token, flywheel }: OwnAccounts,
+  project: OwnAccounts,
   calls: readonly Call[],
   changes: readonly TokenChange[],
 ): Pick<LostTransaction, 'burned' | 'airdropped'> {
   const isOwn = (account: Address | undefined): boolean =>
-    account === token.burnTokenAccount || account === flywheel.vaultTokenAccount;
+    account === project.burnTokenAccount || account === project.vaultTokenAccount;
   const moves = calls.flatMap(({ program, accounts: [from, , to], data }) => {
     const isToken = program === TOKEN_PROGRAM || program === TOKEN_2022_PROGRAM;
     return isToken && isOwn(from) ? { to, ...(tryDecode(moveData, data) ?? { number: -1, amount: 0n }) } : [];
@@ -217,7 +216,7 @@ function amountsOf(
   const sent = total(moves.filter(({ number, to }) => number === transferChecked && !isOwn(to)));
   const left = -sum(
     changes
-      .filter(({ account, mint }) => mint === token.mintAddress && isOwn(account))
+      .filter(({ account, mint }) => mint === project.mintAddress && isOwn(account))
       .map(({ before, after }) => after - (before ?? 0n)),
   );
   // Tokens that others send in meanwhile reduce nothing.
@@ -238,20 +237,19 @@ const cannotReturn = (signature: string): FlywheelError =>
  */
 export async function whatMoved(
   chain: Pick<Chain, 'lookUp'>,
-  accounts: OwnAccounts,
+  project: OwnAccounts,
   signature: string,
 ): Promise<LostTransaction | undefined> {
   const [record] = await chain.lookUp([signature]);
   if (record == null || record.wire === null) throw cannotReturn(signature);
   const { message } = decodeTransaction(record.wire);
   const signers = message.staticKeys.slice(0, message.signers);
-  const { token, flywheel } = accounts;
-  if (!signers.includes(token.burnWallet) && !signers.includes(flywheel.operator)) return undefined;
+  if (!signers.includes(project.burnWallet) && !signers.includes(project.operator)) return undefined;
   if (record.error !== null) return undefined;
   const { tokenChanges, innerCalls } = record;
   if (tokenChanges === undefined || innerCalls === undefined) throw cannotReturn(signature);
   const calls = [...callsIn(message, record.tableAddresses), ...innerCalls];
-  const { burned, airdropped } = amountsOf(accounts, calls, tokenChanges);
+  const { burned, airdropped } = amountsOf(project, calls, tokenChanges);
   return burned + airdropped === 0n
     ? undefined
     : { signature, memo: memosOf(message), dateLanded: dateLanded(record) ?? null, burned, airdropped };

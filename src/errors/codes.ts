@@ -61,7 +61,10 @@ export const ERRORS = {
     'a single burn failed: the burn wallet lacks tokens or SOL, or the chain refused the burn',
     { hint: fundsHint('--to burn-wallet --tokens N --sol N') },
   ),
-  ERR_FLYWHEEL_NOT_FOUND: wire(400, "the API key's token has no registered project"),
+  ERR_FLYWHEEL_NOT_FOUND: wire(
+    400,
+    "the project's multisig is not on chain, or its operator is not a member with all rights",
+  ),
   ERR_ACTION_NOT_SUPPORTED: wire(400, 'the action is known but not available'),
   ERR_PIPELINE_TOO_LARGE: wire(400, 'a pipeline does not fit one transaction', {
     hint: 'Split the pipeline into several, or shorten its memos.',

@@ -22,7 +22,7 @@ const refuse = (what: string, more: { hint?: string; cause?: unknown } = {}): Fl
 
 /** Leases are released in the copy: their holders work on the other store. */
 function asWritten(name: TableName, row: AnyRow, project: Pick<CopyTerms, 'name'>): AnyRow {
-  if (name === 'flywheels') return { ...row, ...project };
+  if (name === 'projects') return { ...row, ...project };
   if (name === 'batches' || name === 'requests') return { ...row, holder: null, leaseUntilMs: 0 };
   return row;
 }

@@ -1,8 +1,7 @@
 /** The records that the engine sees: table rows without the columns that only the store needs. */
 import type { NewRow, Row } from './schema.js';
 
-export type TokenRecord = Row<'tokens'>;
-export type FlywheelRecord = Row<'flywheels'>;
+export type ProjectRecord = Row<'projects'>;
 export type ApiKeyRecord = Row<'apiKeys'>;
 export type RequestRecord = Omit<Row<'requests'>, 'dayCount' | 'lastGap'>;
 /** A transaction on chain that moved tokens of a project and has no other record in the store. */

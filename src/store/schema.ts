@@ -39,11 +39,15 @@ const table = <Columns extends Readonly<Record<string, Column>>>(
 
 /** Ordered so that each table comes after the tables that it references. */
 export const TABLES = {
-  tokens: table({
+  projects: table({
     key: ['id'],
     columns: {
+      /** `tokenId` everywhere else. */
       id: text(),
-      name: text(),
+      flywheelId: text(),
+      /** Unique in a database; `null` in a data directory. */
+      name: optional(text()),
+      tokenName: text(),
       symbol: text(),
       mintAddress: text<Address>(),
       decimals: integer('between 0 and 255'),
@@ -54,16 +58,6 @@ export const TABLES = {
       /** Source of single burns; pays their fees. */
       burnWallet: text<Address>(),
       burnTokenAccount: text<Address>(),
-      dateCreated: text(),
-    },
-    unique: [['mintAddress']],
-  }),
-
-  flywheels: table({
-    key: ['id'],
-    columns: {
-      id: text(),
-      tokenId: reference('tokens'),
       multisig: text<Address>(),
       vaultIndex: integer('between 0 and 255'),
       vault: text<Address>(),
@@ -77,29 +71,28 @@ export const TABLES = {
       dailyAirdropCap: optional(u64()),
       /** When a cap was last lowered. Amounts accepted before keep their room. */
       dateCapsLowered: optional(text()),
-      /** Unique in a database; `null` in a data directory. */
-      name: optional(text()),
       /** The project's members and token rights, as confirmed when it was registered on a cluster. */
       facts: optional(json<Readonly<Record<string, string>>>()),
       /** Lamports that the operator must keep; `null`: the default. */
       minOperatorSol: optional(u64()),
       /** Lamports of rent that open batches may use together; `null`: the default. */
       maxBatchRent: optional(u64()),
+      dateCreated: text(),
     },
-    unique: [['tokenId'], ['multisig', 'vaultIndex'], ['id', 'tokenId']],
-    indexes: [{ name: 'flywheels_name', on: 'name', where: 'name is not null', isUnique: true }],
+    unique: [['flywheelId'], ['mintAddress'], ['multisig', 'vaultIndex']],
+    indexes: [{ name: 'projects_name', on: 'name', where: 'name is not null', isUnique: true }],
   }),
 
   apiKeys: table({
     key: ['id'],
     columns: {
       id: text(),
-      tokenId: reference('tokens'),
+      tokenId: reference('projects'),
       /** SHA-256 of the key. The key itself is never stored. */
       hash: text<Sha256>(),
       name: optional(text()),
       scopes: json<readonly Scope[]>(),
-      /** `null`: every proof type of the flywheel. */
+      /** `null`: every proof type of the project. */
       proofTypes: optional(json<readonly string[]>()),
       dateCreated: text(),
       dateRevoked: optional(text()),
@@ -115,8 +108,7 @@ export const TABLES = {
     columns: {
       ordinal: ordinal(),
       id: text(),
-      flywheelId: reference('flywheels'),
-      tokenId: text(),
+      tokenId: reference('projects'),
       keyId: reference('apiKeys'),
       /** The init request; it may have been deleted. */
       requestId: text(),
@@ -162,7 +154,7 @@ export const TABLES = {
       { name: 'batches_status', on: 'status' },
       { name: 'batches_of_request', on: 'request_id' },
       { name: 'batches_of_token', on: 'token_id, ordinal' },
-      { name: 'batches_not_closed', on: 'flywheel_id', where: 'date_closed is null' },
+      { name: 'batches_not_closed', on: 'token_id', where: 'date_closed is null' },
       { name: 'batches_held', on: 'token_id', where: 'held_from is not null' },
     ],
   }),
@@ -331,7 +323,7 @@ export const TABLES = {
       /** The request may be deleted before the burn. */
       requestId: text(),
       index: integer('>= 0'),
-      tokenId: reference('tokens'),
+      tokenId: reference('projects'),
       keyId: reference('apiKeys'),
       proofType: text(),
       proofHash: text<Sha256>(),
@@ -375,7 +367,7 @@ export const TABLES = {
   dailyUsage: table({
     key: ['tokenId', 'day', 'kind'],
     columns: {
-      tokenId: reference('tokens'),
+      tokenId: reference('projects'),
       day: text<UtcDay>(),
       kind: oneOf('burn', 'airdrop'),
       landed: u64(),
@@ -388,7 +380,7 @@ export const TABLES = {
     columns: {
       ordinal: ordinal(),
       /** `null` for an action on the whole store. */
-      tokenId: optional(reference('tokens')),
+      tokenId: optional(reference('projects')),
       actor: text(),
       action: oneOf(...AUDIT_ACTIONS),
       subject: optional(text()),
@@ -408,7 +400,7 @@ export const TABLES = {
     key: ['ordinal'],
     columns: {
       ordinal: ordinal(),
-      tokenId: reference('tokens'),
+      tokenId: reference('projects'),
       signature: text(),
       /** Base units. */
       burned: u64(),
@@ -426,7 +418,7 @@ export const TABLES = {
   /** The newest checked transaction of each account: its history is not read twice. */
   chainMarks: table({
     key: ['account'],
-    columns: { account: text(), tokenId: reference('tokens'), signature: text() },
+    columns: { account: text(), tokenId: reference('projects'), signature: text() },
   }),
 
   /** One row: the store's position on its ledger. */

@@ -15,11 +15,10 @@ import { pipelineRepository } from './repositories/pipelines.js';
 import {
   apiKeyRepository,
   auditRepository,
-  flywheelRepository,
   type KeyWithProject,
   keyOf,
   keyQuery,
-  tokenRepository,
+  projectRepository,
 } from './repositories/registrations.js';
 import { requestRepository, unfinishedRepository } from './repositories/requests.js';
 import { rowRepository, ruleRepository } from './repositories/rows.js';
@@ -37,8 +36,7 @@ export interface Begun {
 }
 
 const repositoriesOf = (session: StoreSession) => ({
-  tokens: tokenRepository(session),
-  flywheels: flywheelRepository(session),
+  projects: projectRepository(session),
   apiKeys: apiKeyRepository(session),
   requests: requestRepository(session),
   burns: burnRepository(session),

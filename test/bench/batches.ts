@@ -117,14 +117,10 @@ async function planBare(
   ownerKeypair: Uint8Array,
   sources: readonly Pipeline[],
 ): Promise<BareBatch> {
-  const { token, flywheel } = await store.read(async (tx) => {
-    const [token] = await tx.tokens.list();
-    const flywheel = token && (await tx.flywheels.find({ tokenId: token.id }));
-    if (token === undefined || flywheel === undefined) throw new Error('Nothing is registered.');
-    return { token, flywheel };
-  });
+  const [flywheel] = await store.read((tx) => tx.projects.list());
+  if (flywheel === undefined) throw new Error('Nothing is registered.');
   const { multisig, operator, vault, vaultTokenAccount, owner } = flywheel;
-  const onChain = flywheelOf(token, flywheel);
+  const onChain = flywheelOf(flywheel);
   const messages = sources.map(({ type, payload, actions }) => {
     const plan = planPipeline({ type, proofHash: sha256(payload), actions: actions as never }, onChain);
     if (typeof plan === 'string') throw new Error(plan);
@@ -133,7 +129,7 @@ async function planBare(
   const { value: settings } = await readMultisig(chain, multisig);
   if (settings?.rentCollector == null) throw new Error('Nobody collects the rent.');
   const wallets = [operator, owner, settings.rentCollector];
-  const needed = [multisig, vault, vaultTokenAccount, ...wallets, token.mintAddress];
+  const needed = [multisig, vault, vaultTokenAccount, ...wallets, flywheel.mintAddress];
   const accounts = await chain.getAccounts(needed);
   return {
     flywheel,

@@ -84,7 +84,7 @@ async function openBareMachine({
   dataDir,
 }: TestEngine): Promise<{ burn(from: number): Promise<void> }> {
   const { LiteSvm, Account, FailedTransactionMetadata } = loadNative();
-  const [token] = await store.read((tx) => tx.tokens.list());
+  const [token] = await store.read((tx) => tx.projects.list());
   if (token === undefined) throw new Error('There is no token to burn.');
   const svm = new LiteSvm();
   svm.setBlockhashCheck(false);

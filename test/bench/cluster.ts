@@ -80,7 +80,7 @@ async function confirmed(connection: Connection, signatures: readonly string[]):
 
 /** As many presigned burns, sent by web3.js in windows of the same size. */
 async function bareBurns({ test, chain, url }: OnCluster): Promise<number> {
-  const [token] = await test.store.read((tx) => tx.tokens.list());
+  const [token] = await test.store.read((tx) => tx.projects.list());
   if (token === undefined) throw new Error('There is no token to burn.');
   const wallet = test.deps.keyring.get(token.burnWallet);
   const proofHash = sha256('bare');

@@ -11,7 +11,7 @@ import type { Engine } from '../../src/engine/engine.js';
 import { GapWatch, requireExpired } from '../../src/engine/gap-watch.js';
 import { FlywheelError } from '../../src/errors/flywheel-error.js';
 import { copyStore } from '../../src/store/copy.js';
-import type { TokenRecord } from '../../src/store/records.js';
+import type { ProjectRecord } from '../../src/store/records.js';
 import { openSqliteStore } from '../../src/store/sqlite/open.js';
 import type { Store } from '../../src/store/store.js';
 import type { Address } from '../../src/values/address.js';
@@ -110,7 +110,7 @@ const chainSince = (slot: number): Chain =>
       ),
   });
 const burnTokenAccountOf = (store: Store): Promise<Address> =>
-  store.read(async (tx) => ((await tx.tokens.list())[0] as TokenRecord).burnTokenAccount);
+  store.read(async (tx) => ((await tx.projects.list())[0] as ProjectRecord).burnTokenAccount);
 const newestSlot = async (): Promise<number> => {
   const { multisig } = test.project.registration;
   const burnTokenAccount = await burnTokenAccountOf(test.store);
@@ -196,14 +196,12 @@ describe('a store that is older than the chain', () => {
     const fresh = await openSqliteStore({ path: `${emptyDirectory()}/store.db` });
     stores.push(fresh);
     const records = await test.store.read(async (tx) => ({
-      tokens: await tx.tokens.list(),
-      flywheels: await tx.flywheels.list(1),
+      projects: await tx.projects.list(),
       keys: await tx.apiKeys.ofToken(tokenId()),
     }));
     const dateCreated = isoTime(Date.now() + 60_000);
     await fresh.transaction(async (tx) => {
-      for (const token of records.tokens) await tx.tokens.insert({ ...token, dateCreated });
-      for (const flywheel of records.flywheels) await tx.flywheels.insert(flywheel);
+      for (const project of records.projects) await tx.projects.insert({ ...project, dateCreated });
       for (const key of records.keys) await tx.apiKeys.insert(key);
     });
     const engine = engineOn(fresh);

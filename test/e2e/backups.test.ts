@@ -184,7 +184,7 @@ describeLong('what is on a cluster', () => {
     const digest = (url: string) =>
       queryAt(
         url,
-        'select (select json_agg(t order by id) from tokens t) as tokens, (select json_agg(f order by id) from flywheels f) as flywheels, (select json_agg(a order by ordinal) from audit_log a) as acts',
+        'select (select json_agg(p order by id) from projects p) as projects, (select json_agg(a order by ordinal) from audit_log a) as acts',
       );
     expect(await digest(restored.href)).toEqual(await digest(postgres.url));
   }, 60_000);

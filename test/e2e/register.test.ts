@@ -109,7 +109,7 @@ const tokenAccount = (wallet: string): string =>
   getAssociatedTokenAddressSync(new PublicKey(token.mint), new PublicKey(wallet), true).toBase58();
 
 const pinned = () => {
-  const [row] = rawSqlite(join(dataDir, 'store.db'), 'select facts from flywheels');
+  const [row] = rawSqlite(join(dataDir, 'store.db'), 'select facts from projects');
   return JSON.parse(String(row?.['facts'])) as Record<string, string>;
 };
 const cluster = () =>

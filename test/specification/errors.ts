@@ -45,7 +45,7 @@ export function errors(): void {
 
   it('7: "ERR_TOKEN_NOT_FOUND — The token tied to the API key cannot be found or is invalid."', async (api) => {
     const gone = await api.register();
-    api.service.breakStore({ lost: 'token', tokenId: gone.tokenId });
+    api.service.breakStore({ lost: gone.tokenId });
     (await api.currentBatch(gone)).refused(400, 'ERR_TOKEN_NOT_FOUND');
     (await api.getBatch(gone, randomUUID())).refused(400, 'ERR_TOKEN_NOT_FOUND');
     (await api.initBatch(gone, { pipelines: [aPipeline([burnAction(1)])] })).refused(

@@ -12,17 +12,6 @@ function expectUnavailable(answer: Answer): void {
 }
 
 export function faults(): void {
-  it('contract 1.3: "ERR_FLYWHEEL_NOT_FOUND — the key\'s token has no registered project"', async (api) => {
-    const project = await api.register();
-    api.service.breakStore({ lost: 'flywheel', tokenId: project.tokenId });
-    const init = await api.initBatch(project, burning(1), 'k-1');
-    init.refused(400, 'ERR_FLYWHEEL_NOT_FOUND');
-    // Another server's attempt in progress may find a registration that is made meanwhile.
-    expect(init.http.headers['idempotency-key-unused']).toBeUndefined();
-    const body = { batchId: randomUUID(), signedTx: 'AAAA' };
-    (await api.executeBatch(project, body)).refused(400, 'ERR_FLYWHEEL_NOT_FOUND');
-  });
-
   it('contract 1.3: "500 | ERR_BATCH_INIT_FAILED … internal; no detail leaks"', async (api) => {
     const project = await api.register();
     await api.beside({ chain: 'broken' }, async (ill) => {

@@ -57,7 +57,7 @@ export interface OtherServer {
 }
 
 type StoreFault =
-  | { readonly lost: 'token' | 'flywheel'; readonly tokenId: string }
+  | { readonly lost: string }
   | { readonly damagedBatch: string }
   /** The store refuses the project's burns after this many. */
   | { readonly roomForBurns: number; readonly tokenId: string }
@@ -253,9 +253,7 @@ function breakStore(path: string, rooms: Rooms, fault: StoreFault): () => void {
   if ('damagedBatch' in fault)
     run(`update batches set init_result = '{' where id = '${fault.damagedBatch}'`, { checks: false });
   if ('lost' in fault) {
-    const options = { foreignKeys: false };
-    run(`delete from flywheels where token_id = '${fault.tokenId}'`, options);
-    if (fault.lost === 'token') run(`delete from tokens where id = '${fault.tokenId}'`, options);
+    run(`delete from projects where id = '${fault.lost}'`, { foreignKeys: false });
   }
   if (!('roomForBurns' in fault)) return () => undefined;
   const { tokenId, roomForBurns } = fault;

@@ -51,9 +51,9 @@ async function nameProjects(
   databaseUrl: string,
   projects: Awaited<ReturnType<typeof registerProjects>>['projects'],
 ): Promise<void> {
-  const update = "update flywheels set name = $1, facts = '{}' where id = $2";
+  const update = "update projects set name = $1, facts = '{}' where id = $2";
   for (const { name, registration } of projects)
-    await queryAt(databaseUrl, update, [name, registration.flywheelId]);
+    await queryAt(databaseUrl, update, [name, registration.tokenId]);
 }
 
 export async function openMachines(options: MachinesOptions) {

@@ -29,12 +29,11 @@ import { rawSqlite } from './store.js';
 
 async function recordOf({ store, deps, project }: TestEngine, { batch: { id } }: InitBatchResult) {
   const batch = await store.read((tx) => tx.batches.get(id));
-  const token = await store.read((tx) => tx.tokens.find({ id: batch?.tokenId ?? '' }));
-  const flywheel = await store.read((tx) => tx.flywheels.find({ tokenId: batch?.tokenId ?? '' }));
-  invariant(batch !== undefined && token !== undefined && flywheel !== undefined, 'It was just made.');
+  const record = await store.read((tx) => tx.projects.find({ id: batch?.tokenId ?? '' }));
+  invariant(batch !== undefined && record !== undefined, 'It was just made.');
   const operator = deps.keyring.get(project.registration.operator as Address);
-  const { multisig } = flywheel;
-  return { batch, context: { token, flywheel, operator }, at: { multisig, batchIndex: batch.batchIndex } };
+  const at = { multisig: record.multisig, batchIndex: batch.batchIndex };
+  return { batch, context: { project: record, operator }, at };
 }
 
 export const memoMessage = ({ project }: TestEngine): Uint8Array =>
@@ -48,7 +47,7 @@ export async function addOutside(
   added: readonly Uint8Array[],
 ): Promise<void> {
   const { batch, context } = await recordOf(test, init);
-  const { flywheel, operator } = context;
+  const { project: flywheel, operator } = context;
   for (const [at, message] of added.entries())
     await land(test, operator, [
       ...addInstructions({ flywheel, batchIndex: batch.batchIndex, number: from + at + 1, message }),
@@ -67,7 +66,7 @@ export async function executeOutside(
   what?: readonly Uint8Array[],
 ): Promise<boolean> {
   const { batch, context } = await recordOf(test, init);
-  const found = await readBatchOnChain(test.chain, context.flywheel, batch);
+  const found = await readBatchOnChain(test.chain, context.project, batch);
   const from = found.batch?.executedTransactionIndex ?? 0;
   const all = await executionsOutside(test, init, what);
   let landed = 0;
@@ -84,7 +83,7 @@ export async function executionsOutside(
   what?: readonly Uint8Array[],
 ): Promise<readonly (readonly Instruction[])[]> {
   const { batch, context } = await recordOf(test, init);
-  const flywheel = { ...context.flywheel, operator: test.project.owner.address };
+  const flywheel = { ...context.project, operator: test.project.owner.address };
   return [...executeTransactions({ flywheel, batchIndex: batch.batchIndex }, what ?? messages(batch))];
 }
 
@@ -130,9 +129,9 @@ export async function cancelOutside(test: TestEngine, init: InitBatchResult): Pr
 /** Closes the accounts of a finished batch; any signer may. */
 export async function closeOutside(test: TestEngine, init: InitBatchResult): Promise<void> {
   const { batch, context } = await recordOf(test, init);
-  const { batch: account, multisig } = await readBatchOnChain(test.chain, context.flywheel, batch);
+  const { batch: account, multisig } = await readBatchOnChain(test.chain, context.project, batch);
   invariant(account !== null && multisig.rentCollector !== null, 'It is there to be closed.');
-  for (const instructions of closeTransactions(context, batch, account.size, multisig.rentCollector))
+  for (const instructions of closeTransactions(context.project, batch, account.size, multisig.rentCollector))
     await land(test, context.operator, instructions);
 }
 

@@ -144,27 +144,30 @@ async function registerOn(url: string, deps: TestDeps, more: Partial<RegisterInp
       signers: [createKey],
     },
   ]);
-  const token = whole('tokens', {
-    ...{ id: ids.uuid(), name: input.name, symbol: input.symbol, mintAddress: mint.address, decimals },
+  const cap = (text: string | null): bigint | null => (text === null ? null : base(text, decimals));
+  const project = whole('projects', {
+    ...{
+      id: ids.uuid(),
+      flywheelId: ids.uuid(),
+      tokenName: input.name,
+      symbol: input.symbol,
+      mintAddress: mint.address,
+      decimals,
+    },
     ...{ tokenProgram: input.tokenProgram, generation: input.tokenGeneration },
     ...{ supply: base(input.supply, decimals), burnWallet: burnWallet.address },
-    burnTokenAccount: accountOf(burnWallet.address),
-    dateCreated: isoTime(clock.nowMs()),
-  });
-  const cap = (text: string | null): bigint | null => (text === null ? null : base(text, decimals));
-  const flywheel = whole('flywheels', {
-    ...{ id: ids.uuid(), tokenId: token.id, multisig, vaultIndex: 0, vault, owner: address(input.owner) },
+    ...{ burnTokenAccount: accountOf(burnWallet.address), dateCreated: isoTime(clock.nowMs()) },
+    ...{ multisig, vaultIndex: 0, vault, owner: address(input.owner) },
     ...{ vaultTokenAccount: accountOf(vault), operator: operator.address, proofTypes: input.proofTypes },
     ...{ dailyBurnCap: cap(input.dailyBurn), dailyAirdropCap: cap(input.dailyAirdrop) },
   });
   const apiKey = await store.transaction(async (tx) => {
-    await tx.tokens.insert(token);
-    await tx.flywheels.insert(flywheel);
-    return insertFirstKey(deps, tx, token.id, input.scopes);
+    await tx.projects.insert(project);
+    return insertFirstKey(deps, tx, project.id, input.scopes);
   });
   const key = new Secret(apiKey.key);
   return {
-    ...{ registration: registrationView({ token, flywheel }), owner, key },
+    ...{ registration: registrationView(project), owner, key },
     call: (rest = {}) => ({ credential: key, ...rest }),
   };
 }

@@ -36,7 +36,7 @@ import type { ClusterRegistration } from '../../contract/admin.js';
 import { registeredMultisig, THRESHOLD } from '../../engine/admin/project.js';
 import { newTokenAccountBytes } from '../../engine/batches/funds.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
-import type { TokenRecord } from '../../store/records.js';
+import type { ProjectRecord } from '../../store/records.js';
 import type { Address } from '../../values/address.js';
 import { parseTokenAmount } from '../../values/token-amount.js';
 
@@ -212,7 +212,7 @@ export async function planRegistration(
   return { plan, squadsTreasury: made?.treasury ?? null };
 }
 
-const programName = ({ tokenProgram }: Mint): TokenRecord['tokenProgram'] =>
+const programName = ({ tokenProgram }: Mint): ProjectRecord['tokenProgram'] =>
   tokenProgram === TOKEN_2022_PROGRAM ? 'token-2022' : 'token';
 
 function requireMembers({ owner, operator }: Places): void {

@@ -2,6 +2,7 @@
  * `flywheel register`: registers a project of a cluster in a data directory or a database. Each step (keys, registration file, chain,
  * store, configuration) first checks what exists, so that the same command resumes an interrupted run.
  */
+
 import { rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import * as z from 'zod';
@@ -20,10 +21,9 @@ import type {
   RegistrationInput,
 } from '../../contract/admin.js';
 import {
-  type FoundRegistration,
   insertFirstKey,
   insertProject,
-  projectRecords,
+  projectRecord,
   type Registration,
   registeredMultisig,
   registrationView,
@@ -35,6 +35,7 @@ import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel
 import { apiKeyFile } from '../../files/directories.js';
 import { processActor } from '../../files/process-identity.js';
 import { makePrivateDirectory } from '../../files/write-file.js';
+import type { ProjectRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { type Address, address } from '../../values/address.js';
 import { randomIds } from '../../values/ids.js';
@@ -126,7 +127,7 @@ async function planned(
   const begun: Unfinished =
     stored === undefined
       ? begin({ ...wanted, genesisHash }, found, keys)
-      : { wanted: {}, burnWallet: given ?? stored.token.burnWallet, createKey: null, sent: null };
+      : { wanted: {}, burnWallet: given ?? stored.burnWallet, createKey: null, sent: null };
   const places = placesOf(wanted, begun, stored);
   if (stored !== undefined) requireSame(stored, places);
   const onChain = {
@@ -203,7 +204,7 @@ async function register(
 }
 
 /**
- * Stores what is missing: token, flywheel and the first API key, in one transaction.
+ * Stores what is missing: the project and its first API key, in one transaction.
  * @param known - the existing registration
  * @param keyIsKept - a usable first key exists
  */
@@ -211,32 +212,30 @@ async function storeRegistration(
   tx: StoreTransaction,
   { places, wanted, plan, name }: Ready,
   state: StateOnChain,
-  known: FoundRegistration | undefined,
+  known: ProjectRecord | undefined,
   keyIsKept: boolean,
 ): Promise<{ readonly registration: Registration; readonly apiKey: ApiKeyCreated | null }> {
   const deps = { ids: randomIds, actor: processActor() };
-  const before = known?.flywheel;
   const terms = {
     facts: factsOf(places, state),
-    minOperatorSol: wanted.minOperatorSol ?? before?.minOperatorSol ?? null,
-    maxBatchRent: wanted.maxBatchRent ?? before?.maxBatchRent ?? null,
+    minOperatorSol: wanted.minOperatorSol ?? known?.minOperatorSol ?? null,
+    maxBatchRent: wanted.maxBatchRent ?? known?.maxBatchRent ?? null,
   };
   if (known !== undefined) {
-    const { token, flywheel } = known;
-    await tx.flywheels.change({ id: flywheel.id }, terms);
-    const apiKey = keyIsKept ? null : await insertFirstKey(deps, tx, token.id, wanted.scopes);
-    return { registration: registrationView({ token, flywheel }), apiKey };
+    await tx.projects.change({ id: known.id }, terms);
+    const apiKey = keyIsKept ? null : await insertFirstKey(deps, tx, known.id, wanted.scopes);
+    return { registration: registrationView(known), apiKey };
   }
   const { decimals, supply } = state.token.mint;
   const { mint, ...members } = places;
-  const project = projectRecords(deps, {
+  const source = {
     ...members,
-    ...{ name: plan.name, symbol: plan.symbol, mintAddress: mint, decimals, supply },
+    ...{ name, tokenName: plan.name, symbol: plan.symbol, mintAddress: mint, decimals, supply },
     tokenProgram: plan.tokenProgram,
     ...{ generation: wanted.tokenGeneration, proofTypes: wanted.proofTypes },
-    ...{ ...checkCaps(wanted, decimals), ...terms, projectName: name, nowMs: tx.nowMs },
-  });
-  return insertProject(deps, tx, project, wanted.scopes);
+    ...{ ...checkCaps(wanted, decimals), ...terms },
+  };
+  return insertProject(deps, tx, projectRecord(deps, source, tx.nowMs), wanted.scopes);
 }
 
 type Sent = NonNullable<Unfinished['sent']>;
@@ -494,10 +493,10 @@ function addressOf(given: GivenKey, keys: Map<Address, Uint8Array>): Address {
 function placesOf(
   wanted: ClusterRegistration,
   { burnWallet, createKey }: Unfinished,
-  stored: FoundRegistration | undefined,
+  stored: ProjectRecord | undefined,
 ): Places {
   const made = createKey === null ? null : multisigAddress(createKey).address;
-  const multisig = made ?? wanted.multisig ?? stored?.flywheel.multisig;
+  const multisig = made ?? wanted.multisig ?? stored?.multisig;
   invariant(multisig !== undefined, 'A multisig is made, named or known.');
   return {
     mint: address(wanted.mint),

@@ -1,8 +1,8 @@
 /** The destination of a registration: a data directory or a database. */
 import { join } from 'node:path';
-import { type FoundRegistration, projectOf } from '../../engine/admin/project.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { makePrivateDirectory } from '../../files/write-file.js';
+import type { ProjectRecord } from '../../store/records.js';
 import { openSqliteStore } from '../../store/sqlite/open.js';
 import type { Store, StoreTransaction } from '../../store/store.js';
 import type { Address } from '../../values/address.js';
@@ -32,33 +32,32 @@ const CHANGED_KEYS = {
 };
 
 /** @throws `ERR_LOCAL_ALREADY_EXISTS` if the registered project has other addresses */
-export function requireSame({ token, flywheel }: FoundRegistration, places: Places): void {
-  const known: Places = { ...flywheel, mint: token.mintAddress, burnWallet: token.burnWallet };
+export function requireSame(project: ProjectRecord, places: Places): void {
+  const known: Places = { ...project, mint: project.mintAddress, burnWallet: project.burnWallet };
   const differing = PLACES.filter((name) => known[name] !== places[name]);
   if (differing.length === 0) return;
   const isOfKeys = differing.every((name) => KEYS.includes(name));
   const differs = differing.map(words);
   throw new FlywheelError(
     'ERR_LOCAL_ALREADY_EXISTS',
-    `The token ${token.symbol} (${token.mintAddress}) is already registered here with another ${differs.join(' and ')}; nothing was stored.`,
-    isOfKeys && flywheel.name === null ? CHANGED_KEYS : seen(flywheel.name),
+    `The token ${project.symbol} (${project.mintAddress}) is already registered here with another ${differs.join(' and ')}; nothing was stored.`,
+    isOfKeys && project.name === null ? CHANGED_KEYS : seen(project.name),
   );
 }
 
 /** @throws `ERR_LOCAL_ALREADY_EXISTS` if another project has the mint, the vault or the name */
 export async function requireFree(tx: StoreTransaction, places: Places, name: string | null): Promise<void> {
-  const token = await tx.tokens.find({ mintAddress: places.mint });
   const others = [
-    ['mint', token && (await tx.flywheels.find({ tokenId: token.id }))],
-    ['vault', await tx.flywheels.find({ multisig: places.multisig, vaultIndex: places.vaultIndex })],
-    ['name', name === null ? undefined : await tx.flywheels.find({ name })],
+    ['mint', await tx.projects.find({ mintAddress: places.mint })],
+    ['vault', await tx.projects.find({ multisig: places.multisig, vaultIndex: places.vaultIndex })],
+    ['name', name === null ? undefined : await tx.projects.find({ name })],
   ] as const;
   const [taken] = others.filter(([, other]) => other !== undefined);
   if (taken === undefined) return;
   const [what, other] = taken;
   throw new FlywheelError(
     'ERR_LOCAL_ALREADY_EXISTS',
-    `The project ${other?.name ?? other?.id} is already registered here, with the same ${what}; nothing was stored.`,
+    `The project ${other?.name ?? other?.flywheelId} is already registered here, with the same ${what}; nothing was stored.`,
     seen(other?.name ?? null),
   );
 }
@@ -89,13 +88,10 @@ export function createTarget(settings: Settings, cluster: string, genesisHash: s
     isDatabase ? openDatabase(database) : openSqliteStore({ path: dataFiles(dataDir).store });
 
   /** The registered project: a directory's only one; in a database the named one, else the one with this mint. */
-  async function findIn(tx: StoreTransaction, mint: Address): Promise<FoundRegistration | undefined> {
+  async function findIn(tx: StoreTransaction, mint: Address): Promise<ProjectRecord | undefined> {
+    if (!isDatabase) return (await tx.projects.list(1))[0];
     const name = settings.project.value;
-    const ofMint = { tokenId: (await tx.tokens.find({ mintAddress: mint }))?.id ?? '' };
-    const [flywheel] = isDatabase
-      ? [await tx.flywheels.find(name === null ? ofMint : { name })]
-      : await tx.flywheels.list(1);
-    return flywheel && projectOf(tx, flywheel.tokenId);
+    return tx.projects.find(name === null ? { mintAddress: mint } : { name });
   }
 
   return {
@@ -107,9 +103,9 @@ export function createTarget(settings: Settings, cluster: string, genesisHash: s
       isDatabase ? join(dataDir, `registration-${mint}.json`) : dataFiles(dataDir).registration,
 
     /** `null` for a data directory. @throws `ERR_INPUT_INVALID` if the symbol gives no valid name and none is set */
-    nameOf(symbol: string, stored: FoundRegistration | undefined): string | null {
+    nameOf(symbol: string, stored: ProjectRecord | undefined): string | null {
       if (!isDatabase) return null;
-      const name = stored?.flywheel.name ?? settings.project.value ?? projectNameOf(symbol);
+      const name = stored?.name ?? settings.project.value ?? projectNameOf(symbol);
       if (name !== undefined) return name;
       throw new FlywheelError(
         'ERR_INPUT_INVALID',

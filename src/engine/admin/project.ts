@@ -5,10 +5,11 @@ import { ALL_PERMISSIONS, NO_AUTHORITY } from '../../chain/squads/accounts.js';
 import { associatedTokenAddress, vaultAddress } from '../../chain/squads/addresses.js';
 import type { ApiKeyCreated, AuditQuery, CapChanges, KeyTerms } from '../../contract/admin.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
-import type { ApiKeyRecord, FlywheelRecord, TokenRecord } from '../../store/records.js';
+import type { ApiKeyRecord, ProjectRecord } from '../../store/records.js';
 import type { UsageKind } from '../../store/repositories/usage.js';
 import { type NewRow, whole } from '../../store/schema.js';
 import type { StoreTransaction } from '../../store/store.js';
+import type { Address } from '../../values/address.js';
 import type { Scope } from '../../values/key-terms.js';
 import type { Secret } from '../../values/secret.js';
 import { isoTime } from '../../values/time.js';
@@ -19,24 +20,10 @@ import { apiKeyHash, createApiKey } from '../operation.js';
 
 const MAX_NAMES = 20;
 
-export interface FoundRegistration {
-  readonly token: TokenRecord;
-  readonly flywheel: FlywheelRecord;
-}
-
-export async function projectOf(
-  tx: StoreTransaction,
-  tokenId: string,
-): Promise<FoundRegistration | undefined> {
-  const token = await tx.tokens.find({ id: tokenId });
-  const flywheel = await tx.flywheels.find({ tokenId });
-  return token && flywheel && { token, flywheel };
-}
-
-async function named(tx: StoreTransaction, name: string): Promise<FlywheelRecord> {
-  const found = await tx.flywheels.find({ name });
+async function named(tx: StoreTransaction, name: string): Promise<ProjectRecord> {
+  const found = await tx.projects.find({ name });
   if (found !== undefined) return found;
-  const names = (await tx.flywheels.list(MAX_NAMES)).flatMap(({ name: one }) => one ?? []);
+  const names = (await tx.projects.list(MAX_NAMES)).flatMap(({ name: one }) => one ?? []);
   throw new FlywheelError(
     'ERR_LOCAL_NOT_FOUND',
     `No project ${JSON.stringify(name)}${names.length === 0 ? '' : `. Projects: ${names.join(', ')}`}.`,
@@ -44,15 +31,11 @@ async function named(tx: StoreTransaction, name: string): Promise<FlywheelRecord
   );
 }
 
-async function only(tx: StoreTransaction): Promise<FlywheelRecord | undefined> {
-  const [first, ...others] = await tx.flywheels.list(MAX_NAMES + 1);
-  if (others.length === 0) return first;
+async function only(tx: StoreTransaction): Promise<ProjectRecord | undefined> {
+  const [first, ...others] = await tx.projects.list(MAX_NAMES + 1);
   // The store of a data directory has one project without a name: the first.
-  if (first?.name === null) {
-    const [token] = await tx.tokens.list();
-    return token && tx.flywheels.find({ tokenId: token.id });
-  }
-  const names = [first, ...others].map((one) => one?.name ?? one?.id);
+  if (others.length === 0 || first?.name === null) return first;
+  const names = [first, ...others].map((one) => one?.name ?? one?.flywheelId);
   const shown = names.slice(0, MAX_NAMES).join(', ');
   throw new FlywheelError(
     'ERR_CONFIG_INVALID',
@@ -65,20 +48,14 @@ async function only(tx: StoreTransaction): Promise<FlywheelRecord | undefined> {
  * @returns the project with this name; without a name the only one, or `undefined` before registration.
  * @throws `ERR_LOCAL_NOT_FOUND` for an unknown name, `ERR_CONFIG_INVALID` when a name is required.
  */
-export async function findRegistration(
+export const findRegistration = (
   tx: StoreTransaction,
-  project: string | null,
-): Promise<FoundRegistration | undefined> {
-  const flywheel = project === null ? await only(tx) : await named(tx, project);
-  return flywheel && projectOf(tx, flywheel.tokenId);
-}
+  name: string | null,
+): Promise<ProjectRecord | undefined> => (name === null ? only(tx) : named(tx, name));
 
 /** @throws as {@link findRegistration}; `ERR_LOCAL_NOT_FOUND` before registration. */
-export async function requireRegistration(
-  tx: StoreTransaction,
-  project: string | null,
-): Promise<FoundRegistration> {
-  const found = await findRegistration(tx, project);
+export async function requireRegistration(tx: StoreTransaction, name: string | null): Promise<ProjectRecord> {
+  const found = await findRegistration(tx, name);
   if (found !== undefined) return found;
   throw new FlywheelError('ERR_LOCAL_NOT_FOUND', 'No project found.');
 }
@@ -98,12 +75,12 @@ export async function listActs(
   query: AuditQuery,
 ) {
   return store.read(async (tx) => {
-    const own = project === null ? {} : { tokenId: (await requireRegistration(tx, project)).token.id };
+    const own = project === null ? {} : { tokenId: (await requireRegistration(tx, project)).id };
     const entries = await tx.audit.list({ ...query, ...own });
     const names = new Map<string | null, string>();
     for (const id of new Set(entries.flatMap(({ tokenId }) => tokenId ?? []))) {
-      const name = (await tx.flywheels.find({ tokenId: id }))?.name;
-      names.set(id, name ?? (await tx.tokens.find({ id }))?.symbol ?? id);
+      const found = await tx.projects.find({ id });
+      names.set(id, found?.name ?? found?.symbol ?? id);
     }
     return entries.map(({ tokenId, actor, action, subject, detail, dateCreated: date }) => ({
       ...{ date, actor, action, project: names.get(tokenId) ?? tokenId, subject, detail },
@@ -130,18 +107,18 @@ async function insertKey(
 const MAX_NAME_LENGTH = 64;
 
 /** @throws `ERR_INVALID_REQUEST` for a proof type that the project lacks, or an invalid name. */
-function checkKeyTerms(flywheel: FlywheelRecord, terms: KeyTerms): void {
+function checkKeyTerms(project: ProjectRecord, terms: KeyTerms): void {
   const { name = null } = terms;
   if (name !== null && (name.trim() === '' || name.length > MAX_NAME_LENGTH || /\p{Cc}/u.test(name)))
     throw new FlywheelError(
       'ERR_INVALID_REQUEST',
       `The name of a key has 1 to ${MAX_NAME_LENGTH} visible characters, got ${JSON.stringify(name.slice(0, MAX_NAME_LENGTH))}.`,
     );
-  const unknown = (terms.proofTypes ?? []).filter((type) => !flywheel.proofTypes.includes(type));
+  const unknown = (terms.proofTypes ?? []).filter((type) => !project.proofTypes.includes(type));
   if (unknown.length === 0) return;
   throw new FlywheelError(
     'ERR_INVALID_REQUEST',
-    `The project has no proof type ${unknown.join(', ')}. It has ${flywheel.proofTypes.join(', ')}.`,
+    `The project has no proof type ${unknown.join(', ')}. It has ${project.proofTypes.join(', ')}.`,
   );
 }
 
@@ -152,14 +129,14 @@ export const keyInfo = ({ id, name, hash, tokenId: _, ...record }: ApiKeyRecord,
 
 export async function createKey(
   deps: Pick<EngineDeps, 'ids' | 'actor' | 'store'>,
-  { token, flywheel }: FoundRegistration,
+  project: ProjectRecord,
   terms: KeyTerms,
 ): Promise<ApiKeyCreated> {
-  checkKeyTerms(flywheel, terms);
+  checkKeyTerms(project, terms);
   return deps.store.transaction(async (tx) => {
-    const created = await insertKey(deps, tx, token.id, terms);
+    const created = await insertKey(deps, tx, project.id, terms);
     await recordAct(deps, tx, {
-      ...{ tokenId: token.id, action: 'keys.create', subject: created.id },
+      ...{ tokenId: project.id, action: 'keys.create', subject: created.id },
       detail: { name: created.name, scopes: terms.scopes, proofTypes: terms.proofTypes },
     });
     return created;
@@ -193,31 +170,23 @@ export async function revokeKey(
 
 export const THRESHOLD = 2;
 
-type ProjectSource = Omit<NewRow<'tokens'>, 'id' | 'burnTokenAccount' | 'dateCreated'> &
-  Omit<NewRow<'flywheels'>, 'id' | 'tokenId' | 'vault' | 'vaultTokenAccount' | 'name' | 'dateCapsLowered'> & {
-    /** Only in a shared database; a data directory has one project, without a name. */
-    readonly projectName: string | null;
-    readonly nowMs: number;
-  };
+type ProjectSource = Omit<
+  NewRow<'projects'>,
+  'id' | 'flywheelId' | 'burnTokenAccount' | 'vault' | 'vaultTokenAccount' | 'dateCapsLowered' | 'dateCreated'
+>;
 
-export function projectRecords(
+export function projectRecord(
   { ids }: Pick<EngineDeps, 'ids'>,
-  { projectName, nowMs, ...source }: ProjectSource,
-): FoundRegistration {
-  const { name, symbol, mintAddress, decimals, tokenProgram, generation, supply, burnWallet, ...own } =
-    source;
-  const program = tokenProgramAddress(tokenProgram);
-  const vault = vaultAddress(own.multisig, own.vaultIndex).address;
-  const token = whole('tokens', {
-    ...{ id: ids.uuid(), name, symbol, mintAddress, decimals, tokenProgram, generation, supply, burnWallet },
-    burnTokenAccount: associatedTokenAddress(burnWallet, mintAddress, program),
-    dateCreated: isoTime(nowMs),
+  source: ProjectSource,
+  nowMs: number,
+): ProjectRecord {
+  const holding = (owner: Address): Address =>
+    associatedTokenAddress(owner, source.mintAddress, tokenProgramAddress(source.tokenProgram));
+  const vault = vaultAddress(source.multisig, source.vaultIndex).address;
+  return whole('projects', {
+    ...{ ...source, id: ids.uuid(), flywheelId: ids.uuid(), dateCreated: isoTime(nowMs) },
+    ...{ burnTokenAccount: holding(source.burnWallet), vault, vaultTokenAccount: holding(vault) },
   });
-  const flywheel = whole('flywheels', {
-    ...{ ...own, id: ids.uuid(), tokenId: token.id, vault, name: projectName },
-    vaultTokenAccount: associatedTokenAddress(vault, mintAddress, program),
-  });
-  return { token, flywheel };
 }
 
 export const insertFirstKey = (
@@ -230,18 +199,17 @@ export const insertFirstKey = (
 export async function insertProject(
   deps: Pick<EngineDeps, 'ids' | 'actor'>,
   tx: StoreTransaction,
-  { token, flywheel }: FoundRegistration,
+  project: ProjectRecord,
   scopes: readonly Scope[],
 ): Promise<{ readonly registration: Registration; readonly apiKey: ApiKeyCreated }> {
-  await tx.tokens.insert(token);
-  await tx.flywheels.insert(flywheel);
-  const apiKey = await insertFirstKey(deps, tx, token.id, scopes);
-  const detail = { mintAddress: token.mintAddress, keyId: apiKey.id };
-  await recordAct(deps, tx, { tokenId: token.id, action: 'register', subject: token.id, detail });
-  return { registration: registrationView({ token, flywheel }), apiKey };
+  await tx.projects.insert(project);
+  const apiKey = await insertFirstKey(deps, tx, project.id, scopes);
+  const detail = { mintAddress: project.mintAddress, keyId: apiKey.id };
+  await recordAct(deps, tx, { tokenId: project.id, action: 'register', subject: project.id, detail });
+  return { registration: registrationView(project), apiKey };
 }
 
-export const registeredMultisig = ({ owner, operator }: Pick<FlywheelRecord, 'owner' | 'operator'>) => ({
+export const registeredMultisig = ({ owner, operator }: Pick<ProjectRecord, 'owner' | 'operator'>) => ({
   configAuthority: NO_AUTHORITY,
   threshold: THRESHOLD,
   members: [owner, operator].map((key) => ({ key, permissions: ALL_PERMISSIONS })),
@@ -251,31 +219,40 @@ export const registeredMultisig = ({ owner, operator }: Pick<FlywheelRecord, 'ow
 
 export type Registration = ReturnType<typeof registrationView>;
 
-export function registrationView({ token, flywheel }: FoundRegistration) {
+export function registrationView(project: ProjectRecord) {
   const cap = (amount: bigint | null): string | null =>
-    amount === null ? null : formatTokenAmount(amount, token.decimals);
+    amount === null ? null : formatTokenAmount(amount, project.decimals);
   return {
-    ...{ tokenId: token.id, name: token.name, symbol: token.symbol, mintAddress: token.mintAddress },
-    ...{ decimals: token.decimals, tokenProgram: token.tokenProgram, tokenGeneration: token.generation },
-    ...{ flywheelId: flywheel.id, multisig: flywheel.multisig },
-    ...{ vaultIndex: flywheel.vaultIndex, vaultAddress: flywheel.vault, burnWallet: token.burnWallet },
-    ...{ owner: flywheel.owner, operator: flywheel.operator, proofTypes: flywheel.proofTypes },
+    ...{
+      tokenId: project.id,
+      name: project.tokenName,
+      symbol: project.symbol,
+      mintAddress: project.mintAddress,
+    },
+    ...{
+      decimals: project.decimals,
+      tokenProgram: project.tokenProgram,
+      tokenGeneration: project.generation,
+    },
+    ...{ flywheelId: project.flywheelId, multisig: project.multisig },
+    ...{ vaultIndex: project.vaultIndex, vaultAddress: project.vault, burnWallet: project.burnWallet },
+    ...{ owner: project.owner, operator: project.operator, proofTypes: project.proofTypes },
     /** Whole tokens as decimal text; `null` for no cap. */
-    dailyLimits: { burn: cap(flywheel.dailyBurnCap), airdrop: cap(flywheel.dailyAirdropCap) },
+    dailyLimits: { burn: cap(project.dailyBurnCap), airdrop: cap(project.dailyAirdropCap) },
   };
 }
 
 /** `used`: landed today, plus everything that may still land. `cap` and `left` are `null` without a cap. */
-export async function readCaps(tx: StoreTransaction, { token, flywheel }: FoundRegistration) {
-  const { day, ...used } = await usedToday(tx, token.id);
-  const text = (amount: bigint): string => formatTokenAmount(amount, token.decimals);
+export async function readCaps(tx: StoreTransaction, project: ProjectRecord) {
+  const { day, ...used } = await usedToday(tx, project.id);
+  const text = (amount: bigint): string => formatTokenAmount(amount, project.decimals);
   const state = (kind: UsageKind) => {
-    const cap = dailyCap(flywheel, kind);
+    const cap = dailyCap(project, kind);
     const left = cap === null || cap < used[kind] ? 0n : cap - used[kind];
     const most = cap === null ? { cap: null, left: null } : { cap: text(cap), left: text(left) };
     return { used: text(used[kind]), ...most };
   };
-  return { day: day as string, symbol: token.symbol, burn: state('burn'), airdrop: state('airdrop') };
+  return { day: day as string, symbol: project.symbol, burn: state('burn'), airdrop: state('airdrop') };
 }
 
 const isLower = (cap: bigint | null, before: bigint | null): boolean =>
@@ -284,27 +261,27 @@ const isLower = (cap: bigint | null, before: bigint | null): boolean =>
 /** Accepted requests keep their reservation. @throws `ERR_INVALID_REQUEST` for an amount that the token cannot represent */
 export async function setCaps(deps: Pick<EngineDeps, 'store' | 'actor' | 'project'>, changes: CapChanges) {
   return deps.store.transaction(async (tx) => {
-    const { token, flywheel } = await requireRegistration(tx, deps.project ?? null);
+    const project = await requireRegistration(tx, deps.project ?? null);
     const amountOf = (kind: UsageKind): bigint | null => {
       const text = changes[kind];
-      if (text === undefined) return dailyCap(flywheel, kind);
+      if (text === undefined) return dailyCap(project, kind);
       if (text === null) return null;
-      return Number(text) === 0 ? 0n : parseTokenAmount(text, token.decimals);
+      return Number(text) === 0 ? 0n : parseTokenAmount(text, project.decimals);
     };
     const caps = { dailyBurnCap: amountOf('burn'), dailyAirdropCap: amountOf('airdrop') };
-    const after = { ...flywheel, ...caps };
-    const isAnyLower = USAGE_KINDS.some((kind) => isLower(dailyCap(after, kind), dailyCap(flywheel, kind)));
-    const dateCapsLowered = isAnyLower ? isoTime(tx.nowMs) : flywheel.dateCapsLowered;
-    await tx.flywheels.change({ id: flywheel.id }, { ...caps, dateCapsLowered });
+    const after = { ...project, ...caps };
+    const isAnyLower = USAGE_KINDS.some((kind) => isLower(dailyCap(after, kind), dailyCap(project, kind)));
+    const dateCapsLowered = isAnyLower ? isoTime(tx.nowMs) : project.dateCapsLowered;
+    await tx.projects.change({ id: project.id }, { ...caps, dateCapsLowered });
     const text = (amount: bigint | null) =>
-      amount === null ? null : formatTokenAmount(amount, token.decimals);
+      amount === null ? null : formatTokenAmount(amount, project.decimals);
     await recordAct(deps, tx, {
-      ...{ tokenId: token.id, action: 'caps.set', subject: flywheel.id },
+      ...{ tokenId: project.id, action: 'caps.set', subject: project.flywheelId },
       detail: {
-        before: { burn: text(flywheel.dailyBurnCap), airdrop: text(flywheel.dailyAirdropCap) },
+        before: { burn: text(project.dailyBurnCap), airdrop: text(project.dailyAirdropCap) },
         after: { burn: text(after.dailyBurnCap), airdrop: text(after.dailyAirdropCap) },
       },
     });
-    return readCaps(tx, { token, flywheel: { ...after, dateCapsLowered } });
+    return readCaps(tx, { ...after, dateCapsLowered });
   });
 }

@@ -1,4 +1,5 @@
 /** Registration and funding on a local chain (contract, section 2.7). */
+
 import { rentExemptLamports } from '../../chain/account.js';
 import type { Chain } from '../../chain/chain.js';
 import { tokenProgramAddress } from '../../chain/programs.js';
@@ -18,11 +19,12 @@ import { createKeypairSigner, generateKeypair, type Signer, sign } from '../../c
 import { compileLegacyMessage } from '../../chain/transaction/wire.js';
 import type { FundInput, RegisterInput } from '../../contract/admin.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
+import type { ProjectRecord } from '../../store/records.js';
 import { type Address, address } from '../../values/address.js';
 import { formatTokenAmount, parseTokenAmount, SOL_DECIMALS, shownSymbol } from '../../values/token-amount.js';
 import type { EngineDeps } from '../deps.js';
 import { refused } from '../settle.js';
-import { type FoundRegistration, insertProject, projectRecords, registeredMultisig } from './project.js';
+import { insertProject, projectRecord, registeredMultisig } from './project.js';
 
 const VAULT_INDEX = 0;
 const OPERATOR_LAMPORTS = 20_000_000_000n;
@@ -42,16 +44,22 @@ export async function registerProject(deps: EngineDeps, input: RegisterInput) {
   const burnWallet = deps.keyring.create();
   const operator = deps.keyring.create();
   const { minOperatorSol = null, maxBatchRent = null } = input;
-  const project = projectRecords(deps, {
-    ...{ name: input.name, symbol: input.symbol, mintAddress: mint.address, decimals: input.decimals },
+  const source = {
+    ...{
+      name: null,
+      tokenName: input.name,
+      symbol: input.symbol,
+      mintAddress: mint.address,
+      decimals: input.decimals,
+    },
     ...{ tokenProgram: input.tokenProgram, generation: input.tokenGeneration, supply: amounts.supply },
     multisig: multisigAddress(createKey.address).address,
     ...{ vaultIndex: VAULT_INDEX, owner: address(input.owner), proofTypes: input.proofTypes },
     ...{ burnWallet: burnWallet.address, operator: operator.address },
     ...{ dailyBurnCap: amounts.dailyBurnCap, dailyAirdropCap: amounts.dailyAirdropCap },
     ...{ minOperatorSol, maxBatchRent },
-    ...{ projectName: null, nowMs: deps.store.latestMs() },
-  });
+  };
+  const project = projectRecord(deps, source, deps.store.latestMs());
   const from = treasury.address;
   const landed = await landWhole(deps.chain, treasury, [
     { instructions: fundWallets(from, project, amounts) },
@@ -60,7 +68,7 @@ export async function registerProject(deps: EngineDeps, input: RegisterInput) {
       instructions: [
         multisigCreateV2({
           ...{ createKey: createKey.address, creator: from, treasury: from },
-          ...{ ...registeredMultisig(project.flywheel), configAuthority: null },
+          ...{ ...registeredMultisig(project), configAuthority: null },
         }),
       ],
       signer: createKey,
@@ -112,26 +120,26 @@ type Amounts = ReturnType<typeof checkAmounts>;
 
 const fundWallets = (
   from: Address,
-  { token, flywheel }: FoundRegistration,
+  project: ProjectRecord,
   { burnWalletLamports, vaultLamports }: Amounts,
 ): readonly Instruction[] =>
   [
-    { to: token.burnWallet, lamports: burnWalletLamports },
-    { to: flywheel.vault, lamports: vaultLamports },
-    { to: flywheel.operator, lamports: OPERATOR_LAMPORTS },
-    { to: flywheel.owner, lamports: OWNER_LAMPORTS },
+    { to: project.burnWallet, lamports: burnWalletLamports },
+    { to: project.vault, lamports: vaultLamports },
+    { to: project.operator, lamports: OPERATOR_LAMPORTS },
+    { to: project.owner, lamports: OWNER_LAMPORTS },
   ].flatMap((share) => (share.lamports > 0n ? transfer({ from, ...share }) : []));
 
 function createMint(
   treasury: Address,
-  { token, flywheel }: FoundRegistration,
+  project: ProjectRecord,
   { supply, burnWallet, vault }: Amounts,
 ): readonly Instruction[] {
-  const { mintAddress: mint, decimals } = token;
-  const tokenProgram = tokenProgramAddress(token.tokenProgram);
+  const { mintAddress: mint, decimals } = project;
+  const tokenProgram = tokenProgramAddress(project.tokenProgram);
   const shares = [
-    { owner: token.burnWallet, amount: burnWallet },
-    { owner: flywheel.vault, amount: vault },
+    { owner: project.burnWallet, amount: burnWallet },
+    { owner: project.vault, amount: vault },
     { owner: treasury, amount: supply - burnWallet - vault },
   ];
   const common = { mint, tokenProgram };
@@ -157,9 +165,9 @@ function createMint(
  * local chain decides at submission, so a crash leaves no transaction that lands later.
  * @throws `ERR_INVALID_REQUEST` without tokens and SOL; `ERR_INSUFFICIENT_FUNDS` when the treasury has too little.
  */
-export async function fund(deps: EngineDeps, { token, flywheel }: FoundRegistration, input: FundInput) {
+export async function fund(deps: EngineDeps, project: ProjectRecord, input: FundInput) {
   const treasury = requireTreasury(deps);
-  const amount = input.tokens === undefined ? 0n : parseTokenAmount(input.tokens, token.decimals);
+  const amount = input.tokens === undefined ? 0n : parseTokenAmount(input.tokens, project.decimals);
   const lamports = input.sol === undefined ? 0n : parseTokenAmount(input.sol, SOL_DECIMALS);
   if (amount === 0n && lamports === 0n) {
     throw new FlywheelError('ERR_INVALID_REQUEST', 'No amount was given.', {
@@ -167,12 +175,12 @@ export async function fund(deps: EngineDeps, { token, flywheel }: FoundRegistrat
     });
   }
   const named: Readonly<Record<string, Address>> = {
-    ...{ vault: flywheel.vault, 'burn-wallet': token.burnWallet },
-    ...{ owner: flywheel.owner, operator: flywheel.operator },
+    ...{ vault: project.vault, 'burn-wallet': project.burnWallet },
+    ...{ owner: project.owner, operator: project.operator },
   };
   const wallet = named[input.to] ?? address(input.to);
-  const { mintAddress: mint, decimals } = token;
-  const tokenProgram = tokenProgramAddress(token.tokenProgram);
+  const { mintAddress: mint, decimals } = project;
+  const tokenProgram = tokenProgramAddress(project.tokenProgram);
   const [from, to] = [treasury.address, wallet].map((owner) =>
     associatedTokenAddress(owner, mint, tokenProgram),
   ) as [Address, Address];

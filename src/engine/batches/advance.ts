@@ -102,14 +102,14 @@ export class BatchWork {
     readonly lease: Lease,
     stored: readonly BundleRecord[],
   ) {
-    this.readPast = pastOf(deps.chain, context.flywheel, batch);
+    this.readPast = pastOf(deps.chain, context.project, batch);
     this.#add(stored);
   }
 
   /** @throws `ERR_UNAVAILABLE` from a node that is behind and does not know the batch. */
   readonly read = async (commitment?: Commitment): Promise<BatchState> => {
     const { deps, context, batch } = this;
-    const state = await readBatchState(deps.chain, context.flywheel, batch, commitment);
+    const state = await readBatchState(deps.chain, context.project, batch, commitment);
     if (state.multisig.transactionIndex >= batch.batchIndex) return state;
     throw new FlywheelError('ERR_UNAVAILABLE', `The chain does not show batch ${batch.id} yet. Try again.`);
   };
@@ -484,7 +484,7 @@ export class BatchWork {
       this.#known.delete(bundle.bundleId);
       return false;
     }
-    this.#costs.push(...fate.records.map((record) => costOf(record, this.context.flywheel)));
+    this.#costs.push(...fate.records.map((record) => costOf(record, this.context.project)));
     if (fate.kind === 'landed') {
       known.bundle = { ...bundle, status: 'LANDED' };
       known.landedMs = landedMs(fate.records[0], this.deps);

@@ -6,13 +6,12 @@ import type { Instruction } from '../../chain/transaction/message.js';
 import type { Signer } from '../../chain/transaction/sign.js';
 import type { WaitingForChain } from '../../contract/call.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
-import type { BatchRecord, FlywheelRecord, TokenRecord } from '../../store/records.js';
+import type { BatchRecord, ProjectRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import type { Address } from '../../values/address.js';
-import { type FoundRegistration, projectOf } from '../admin/project.js';
 import { type EngineDeps, tell } from '../deps.js';
 import { isWorkedOn, newLease } from '../lease.js';
-import { type Principal, requireFlywheel, requireToken, waitsFor } from '../operation.js';
+import { type Principal, requireProject, waitsFor } from '../operation.js';
 
 export const isFinal = ({ status }: Pick<BatchRecord, 'status'>): boolean =>
   status === 'EXECUTED' || status === 'FAILED';
@@ -47,20 +46,15 @@ export const inProgress = (id: string, waiting?: WaitingForChain): FlywheelError
     retryAfterSeconds: 1,
   });
 
-export interface BatchContext extends FoundRegistration {
+export interface BatchContext {
+  readonly project: ProjectRecord;
   readonly operator: Signer;
 }
 
-/** @throws `ERR_TOKEN_NOT_FOUND`, `ERR_FLYWHEEL_NOT_FOUND` */
-export const ownerOf = (principal: Principal): FoundRegistration => ({
-  token: requireToken(principal),
-  flywheel: requireFlywheel(principal),
-});
-
-/** @throws as {@link ownerOf}; `ERR_INTERNAL` when the operator's key is missing. */
+/** @throws as {@link requireProject}; `ERR_INTERNAL` when the operator's key is missing. */
 export function contextOf({ keyring }: Pick<EngineDeps, 'keyring'>, principal: Principal): BatchContext {
-  const owner = ownerOf(principal);
-  return { ...owner, operator: keyring.get(owner.flywheel.operator, 'operator') };
+  const project = requireProject(principal);
+  return { project, operator: keyring.get(project.operator, 'operator') };
 }
 
 export async function contextOfBatch(
@@ -68,16 +62,16 @@ export async function contextOfBatch(
   tx: StoreTransaction,
   { tokenId }: BatchRecord,
 ): Promise<BatchContext> {
-  const project = await projectOf(tx, tokenId);
+  const project = await tx.projects.find({ id: tokenId });
   invariant(project !== undefined, 'Projects are never removed.');
-  return { ...project, operator: keyring.get(project.flywheel.operator, 'operator') };
+  return { project, operator: keyring.get(project.operator, 'operator') };
 }
 
-export const flywheelOf = (token: TokenRecord, record: FlywheelRecord): Flywheel => ({
-  ...{ multisig: record.multisig, owner: record.owner, operator: record.operator },
-  ...{ vaultIndex: record.vaultIndex, vault: record.vault, vaultTokenAccount: record.vaultTokenAccount },
-  ...{ mint: token.mintAddress, decimals: token.decimals },
-  tokenProgram: tokenProgramAddress(token.tokenProgram),
+export const flywheelOf = (project: ProjectRecord): Flywheel => ({
+  ...{ multisig: project.multisig, owner: project.owner, operator: project.operator },
+  ...{ vaultIndex: project.vaultIndex, vault: project.vault, vaultTokenAccount: project.vaultTokenAccount },
+  ...{ mint: project.mintAddress, decimals: project.decimals },
+  tokenProgram: tokenProgramAddress(project.tokenProgram),
 });
 
 /** 45 bytes for each closing instruction beside 300 shared bytes. */
@@ -90,7 +84,7 @@ export const closingCount = (pipelines: number): number =>
   Math.ceil((pipelines + 1) / CLOSES_PER_TRANSACTION);
 
 export function closeTransactions(
-  { flywheel: { multisig } }: BatchContext,
+  { multisig }: Pick<ProjectRecord, 'multisig'>,
   batch: BatchRecord,
   size: number,
   rentCollector: Address,

@@ -10,7 +10,7 @@ import { CANCELLED } from '../../contract/call.js';
 import { cancelBatchRequestSchema } from '../../contract/schemas/batch.js';
 import { parseInput } from '../../contract/validate.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
-import type { FlywheelRecord, IssuedVoteKind } from '../../store/records.js';
+import type { IssuedVoteKind, ProjectRecord } from '../../store/records.js';
 import type { Address } from '../../values/address.js';
 import { isoTime } from '../../values/time.js';
 import { releaseHolds } from '../caps.js';
@@ -36,7 +36,10 @@ export const cancelBatch = operation('cancelBatch', {
     return deps.store.read(async (tx) => {
       const value =
         cancelTx === null
-          ? { ownerVoteNeeded: false as const, batch: batchView(await currentRecord(tx, batch.id), context) }
+          ? {
+              ownerVoteNeeded: false as const,
+              batch: batchView(await currentRecord(tx, batch.id), context.project),
+            }
           : { ownerVoteNeeded: true as const, cancelTx };
       return withCost(tx, batch.id, value, batch.dateCancelled !== null);
     });
@@ -84,7 +87,7 @@ async function voteDown(
   const next = async (found: BatchState): Promise<Next> => {
     const { proposal, multisig } = found;
     invariant(proposal !== null, 'What has no proposal is over.');
-    const vote = nextVote(multisig, proposal, context.flywheel, batch.batchIndex);
+    const vote = nextVote(multisig, proposal, context.project, batch.batchIndex);
     if (typeof vote !== 'string') {
       const first = work.countLanded('CANCEL');
       return { phase: 'CANCEL', first, end: first + 1, instructions: () => vote };
@@ -150,7 +153,7 @@ async function judge(work: BatchWork, found: BatchState | null): Promise<void> {
 function nextVote(
   account: Multisig,
   { status, rejected, cancelled }: Proposal,
-  { multisig, owner, operator: member }: FlywheelRecord,
+  { multisig, owner, operator: member }: ProjectRecord,
   batchIndex: bigint,
 ): IssuedVoteKind | readonly Instruction[] {
   const voters = votersOf(account);

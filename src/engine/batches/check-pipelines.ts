@@ -13,7 +13,7 @@ import { type Action, pipelineSchema } from '../../contract/schemas/batch.js';
 import { checkInput, invalidRequest, listProblems, pathText } from '../../contract/validate.js';
 import type { ErrorCode } from '../../errors/codes.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
-import type { TokenRecord } from '../../store/records.js';
+import type { ProjectRecord } from '../../store/records.js';
 import { isJsonObject } from '../../values/canonical-json.js';
 import type { Sha256 } from '../../values/digest.js';
 import { createPause } from '../../values/event-loop.js';
@@ -61,12 +61,12 @@ export function pipelineList(request: unknown, { maxPipelines: most }: EngineLim
 /** @returns valid pipelines by index, all problems, and base units of all valid actions, also of pipelines with a problem. */
 export async function checkPipelines(
   principal: Principal,
-  token: TokenRecord,
+  project: ProjectRecord,
   list: readonly unknown[],
   limits: EngineLimits,
 ) {
   const pause = createPause();
-  const checks = new PipelineChecks(principal, token, limits);
+  const checks = new PipelineChecks(principal, project, limits);
   const pipelines = new Map<number, CheckedPipeline>();
   for (const [index, value] of list.entries()) {
     const checked = checks.check(value, `pipelines[${index}]`);
@@ -87,7 +87,7 @@ class PipelineChecks {
 
   constructor(
     private readonly principal: Principal,
-    private readonly token: TokenRecord,
+    private readonly project: ProjectRecord,
     private readonly limits: EngineLimits,
   ) {}
 
@@ -181,8 +181,8 @@ class PipelineChecks {
       this.#note('ERR_KEY_SCOPES_UNAUTHORIZED', text);
     }
     try {
-      const content = actionContent(action, this.token.decimals);
-      const warning = actionWarning(content, this.token.mintAddress);
+      const content = actionContent(action, this.project.decimals);
+      const warning = actionWarning(content, this.project.mintAddress);
       if (warning !== undefined)
         return this.#warn(warning, `${actionRecipients(content).join(', ')} (${where})`);
       if (usage !== null) this.asked[usage] += totalOf(usage, [content]);

@@ -2,7 +2,7 @@
 import type { TransactionRecord } from '../../chain/chain.js';
 import { decodeTransaction } from '../../chain/transaction/wire.js';
 import type { Reply } from '../../contract/call.js';
-import type { FlywheelRecord, TransactionCost } from '../../store/records.js';
+import type { ProjectRecord, TransactionCost } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import type { Address } from '../../values/address.js';
 import type { EngineDeps } from '../deps.js';
@@ -19,15 +19,15 @@ function lostBy(
   return place === 0 ? Number(feeLamports) : 0;
 }
 
-export const costOf = (record: TransactionRecord, flywheel: FlywheelRecord): TransactionCost => ({
+export const costOf = (record: TransactionRecord, project: ProjectRecord): TransactionCost => ({
   signature: record.signature,
-  operatorLamports: lostBy(record, flywheel.operator),
-  vaultLamports: lostBy(record, flywheel.vault),
+  operatorLamports: lostBy(record, project.operator),
+  vaultLamports: lostBy(record, project.vault),
 });
 
 /** Members sent the transaction with another tool, so its fee is not counted, even if the operator paid it. */
-export function costOfMembers(record: TransactionRecord, flywheel: FlywheelRecord): TransactionCost {
-  const cost = costOf(record, flywheel);
+export function costOfMembers(record: TransactionRecord, project: ProjectRecord): TransactionCost {
+  const cost = costOf(record, project);
   return { ...cost, operatorLamports: Math.min(0, cost.operatorLamports) };
 }
 

@@ -17,7 +17,7 @@ import { isoTime } from '../../values/time.js';
 import { holdFromNow, releaseHolds } from '../caps.js';
 import type { EngineDeps } from '../deps.js';
 import { type Caller, isWorkedOn, type Lease } from '../lease.js';
-import { noRepeat, openRequest, operation, type RequestIdentity } from '../operation.js';
+import { noRepeat, openRequest, operation, type RequestIdentity, requireProject } from '../operation.js';
 import { type BatchWork, type End, type Failure, type Goal, type Next, workOnBatch } from './advance.js';
 import {
   type BatchContext,
@@ -28,7 +28,6 @@ import {
   isFinal,
   isOver,
   messages,
-  ownerOf,
 } from './batch-context.js';
 import { withCost } from './costs.js';
 import { findPermitted } from './get-batch.js';
@@ -49,7 +48,7 @@ import { closeAccounts, conclude, countForeign, foreignOf, needsClosing } from '
 export const executeBatch = operation('executeBatch', {
   parse: (input, { principal }) => ({
     ...parseInput(executeBatchRequestSchema, input),
-    owner: ownerOf(principal),
+    project: requireProject(principal),
   }),
   perform: async ({ deps, principal, input: { batchId, signedTx }, call, identity, earlier }) => {
     const batch = await deps.store.read((tx) => findPermitted(tx, principal, batchId));
@@ -200,17 +199,17 @@ function executed(work: BatchWork, signedTx: string | undefined): Goal {
 /** Pipelines that members executed are not held: they landed, and may count as part of a gap. */
 async function begin(work: BatchWork, state: BatchState): Promise<readonly (readonly Instruction[])[]> {
   const { deps, context, batch, lease } = work;
-  const { flywheel } = context;
+  const { project } = context;
   await readPlanned(work);
   const isBegun = state.batch?.executedTransactionIndex !== 0;
   const final = isBegun ? (await work.read('finalized')).batch : null;
   // Not cached: members may execute more meanwhile.
-  const readPast = pastOf(deps.chain, flywheel, batch);
+  const readPast = pastOf(deps.chain, project, batch);
   const foreign = await foreignOf(work, final?.executedTransactionIndex ?? 0, readPast);
   if (foreign.length > 0) await lease.write((tx) => countForeign(tx, work, foreign));
-  await lease.write((tx) => holdFromNow(tx, context, batch));
+  await lease.write((tx) => holdFromNow(tx, project, batch));
   await waitOutTimeLock(deps, batch.id, state, lease);
-  return [...executeTransactions({ flywheel, batchIndex: batch.batchIndex }, messages(batch))];
+  return [...executeTransactions({ flywheel: project, batchIndex: batch.batchIndex }, messages(batch))];
 }
 
 const CLOSED = 'The accounts of the batch were closed on chain.';
@@ -237,20 +236,20 @@ function failureOf(
  */
 async function approvalSteps(work: BatchWork, signedTx: string | undefined): Promise<Next> {
   const { context, batch, lease } = work;
-  const { flywheel } = context;
+  const { project } = context;
   const found = await readPlanned(work);
   if (kindOf(found) !== 'Active') return 'again';
   requireOpenToVotes(found, batch);
   const vote = await givenVote(work, found, signedTx);
   // Either vote may complete the approval, so the batch counts before any vote is sent. It keeps counting if the vote fails: a
   // lagging node may not show the votes of others yet.
-  await lease.write((tx) => holdFromNow(tx, context, batch));
+  await lease.write((tx) => holdFromNow(tx, project, batch));
   if (vote !== null) {
     await landApproval(work, vote);
     return 'again';
   }
-  if (found.proposal?.approved.includes(flywheel.operator) === true) throw votesMissing(batch.id, found);
-  const { multisig, operator: member } = flywheel;
+  if (found.proposal?.approved.includes(project.operator) === true) throw votesMissing(batch.id, found);
+  const { multisig, operator: member } = project;
   const approve = proposalApprove({ multisig, member, batchIndex: batch.batchIndex });
   return { phase: 'OPERATOR_APPROVAL', first: 0, end: 1, instructions: () => [approve] };
 }
@@ -280,7 +279,7 @@ async function landApproval(work: BatchWork, vote: SignedVote): Promise<void> {
 }
 
 const standsOnChain = ({ context }: BatchWork, { proposal }: BatchState): boolean =>
-  proposal?.approved.includes(context.flywheel.owner) === true;
+  proposal?.approved.includes(context.project.owner) === true;
 
 async function givenVote(
   work: BatchWork,
@@ -302,10 +301,10 @@ async function givenVote(
  * @throws `ERR_BATCH_EXECUTE_FAILED` when the chain differs from the plan.
  */
 async function readPlanned({ deps, context, batch }: BatchWork): Promise<BatchState> {
-  const found = await readBatchOnChain(deps.chain, context.flywheel, batch);
+  const found = await readBatchOnChain(deps.chain, context.project, batch);
   // After its end, any member may close some of its accounts.
   if (isEnded(found)) return found;
-  const difference = differenceFromPlan(found, batch, context.flywheel);
+  const difference = differenceFromPlan(found, batch, context.project);
   if (difference === null) return found;
   throw new FlywheelError(
     'ERR_BATCH_EXECUTE_FAILED',

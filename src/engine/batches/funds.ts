@@ -12,7 +12,7 @@ import {
   type Mint,
 } from '../../chain/tokens/accounts.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
-import type { FlywheelRecord, PlannedPipeline, TokenRecord } from '../../store/records.js';
+import type { PlannedPipeline, ProjectRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { isoTime } from '../../values/time.js';
 import { solText, tokenText } from '../../values/token-amount.js';
@@ -28,7 +28,7 @@ const TOKEN_ACCOUNT_BYTES = { token: 165, 'token-2022': 170 } as const;
 const TRANSFER_FEE_BYTES = 12;
 
 export const newTokenAccountBytes = (
-  { tokenProgram }: Pick<TokenRecord, 'tokenProgram'>,
+  { tokenProgram }: Pick<ProjectRecord, 'tokenProgram'>,
   mint: Mint | undefined,
 ): number => TOKEN_ACCOUNT_BYTES[tokenProgram] + (chargesTransferFee(mint) ? TRANSFER_FEE_BYTES : 0);
 
@@ -48,18 +48,18 @@ export const feesAfterSetUp = (chain: Chain, pipelines: number, left = pipelines
 
 export async function vaultRentLamports(
   chain: Chain,
-  { token }: Pick<BatchContext, 'token'>,
+  { project }: Pick<BatchContext, 'project'>,
   pipelines: readonly PlannedPipeline[],
 ): Promise<bigint> {
   const wallets = pipelines.flatMap(({ actions }) =>
-    actions.flatMap((action) => actionRecipients(actionContent(action, token.decimals))),
+    actions.flatMap((action) => actionRecipients(actionContent(action, project.decimals))),
   );
-  const program = tokenProgramAddress(token.tokenProgram);
+  const program = tokenProgramAddress(project.tokenProgram);
   const addresses = [...new Set(wallets)].map((wallet) =>
-    associatedTokenAddress(wallet, token.mintAddress, program),
+    associatedTokenAddress(wallet, project.mintAddress, program),
   );
-  const [mint = null, ...found] = await chain.getAccounts([token.mintAddress, ...addresses]);
-  const each = (await chain.rent())(newTokenAccountBytes(token, decodeMint(mint)));
+  const [mint = null, ...found] = await chain.getAccounts([project.mintAddress, ...addresses]);
+  const each = (await chain.rent())(newTokenAccountBytes(project, decodeMint(mint)));
   return addresses.reduce((sum, _, at) => {
     const { owner = SYSTEM_PROGRAM, lamports = 0n } = found[at] ?? {};
     return owner === SYSTEM_PROGRAM && lamports < each ? sum + each - lamports : sum;
@@ -76,13 +76,13 @@ export interface PlannedBatch {
 }
 
 /** What vault and operator have, and what both must keep. `asOf` is earlier than the balances. */
-export async function readFunds({ chain, store, limits }: EngineDeps, { flywheel, operator }: BatchContext) {
+export async function readFunds({ chain, store, limits }: EngineDeps, { project, operator }: BatchContext) {
   const asOf = isoTime(await store.read(async ({ nowMs }) => nowMs));
   const [[vaultTokens, vault, payer], rent] = await Promise.all([
-    chain.getAccounts([flywheel.vaultTokenAccount, flywheel.vault, operator.address]),
+    chain.getAccounts([project.vaultTokenAccount, project.vault, operator.address]),
     chain.rent(),
   ]);
-  const { minOperatorLamports: minimum } = fundsLimits(limits, flywheel);
+  const { minOperatorLamports: minimum } = fundsLimits(limits, project);
   return {
     asOf,
     vaultTokens: decodeTokenAccount(vaultTokens ?? null)?.amount ?? 0n,
@@ -99,7 +99,7 @@ export async function readFunds({ chain, store, limits }: EngineDeps, { flywheel
  */
 export function missingFunds(
   chain: Chain,
-  { token, flywheel, operator }: BatchContext,
+  { project, operator }: BatchContext,
   { held, pipelines, rentLamports, vaultRentLamports: opened, tokens }: PlannedBatch,
   unpaid = 0n,
 ): readonly Refusal[] {
@@ -109,11 +109,11 @@ export function missingFunds(
     problems.push({ code: 'ERR_INSUFFICIENT_FUNDS', message });
   };
   if (held.vaultTokens < tokens)
-    lacks(`vault ${flywheel.vault}`, tokenText(held.vaultTokens, token), tokenText(tokens, token));
+    lacks(`vault ${project.vault}`, tokenText(held.vaultTokens, project), tokenText(tokens, project));
   const vaultNeeds = opened === 0n ? 0n : opened + held.keptByVault;
   if (held.vaultLamports < vaultNeeds) {
     const why = ` (${solText(opened)} to open token accounts of recipients, the rest to stay open itself)`;
-    lacks(`vault ${flywheel.vault}`, solText(held.vaultLamports), solText(vaultNeeds), why);
+    lacks(`vault ${project.vault}`, solText(held.vaultLamports), solText(vaultNeeds), why);
   }
   const costs = rentLamports + feeLamports(chain, pipelines.length);
   const operatorNeeds = costs + unpaid + held.keptByOperator;
@@ -127,7 +127,7 @@ export function missingFunds(
 
 export const fundsLimits = (
   limits: EngineLimits,
-  { minOperatorSol, maxBatchRent }: FlywheelRecord,
+  { minOperatorSol, maxBatchRent }: ProjectRecord,
 ): Pick<EngineLimits, 'minOperatorLamports' | 'maxOpenRentLamports'> => ({
   minOperatorLamports: minOperatorSol ?? limits.minOperatorLamports,
   maxOpenRentLamports: maxBatchRent ?? limits.maxOpenRentLamports,
@@ -140,11 +140,11 @@ export const fundsLimits = (
 export async function requireRoomForRent(
   { limits }: EngineDeps,
   tx: StoreTransaction,
-  { flywheel }: BatchContext,
+  { project }: BatchContext,
   rentLamports: bigint,
 ): Promise<void> {
-  const open = await tx.batches.rentLamports(flywheel.id);
-  const { maxOpenRentLamports } = fundsLimits(limits, flywheel);
+  const open = await tx.batches.rentLamports(project.id);
+  const { maxOpenRentLamports } = fundsLimits(limits, project);
   if (open + rentLamports <= maxOpenRentLamports) return;
   throw new FlywheelError(
     'ERR_INSUFFICIENT_FUNDS',

@@ -18,25 +18,30 @@ import {
 import type { InputOf } from '../../contract/service.js';
 import { parseInput } from '../../contract/validate.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
-import type { BatchHead, BatchRecord, IssuedVote, PlannedPipeline } from '../../store/records.js';
+import type {
+  BatchHead,
+  BatchRecord,
+  IssuedVote,
+  PlannedPipeline,
+  ProjectRecord,
+} from '../../store/records.js';
 import type { PipelinesQuery } from '../../store/repositories/pipelines.js';
 import type { Row } from '../../store/schema.js';
 import type { StoreTransaction } from '../../store/store.js';
 import type { Address } from '../../values/address.js';
 import { isUuid, type Uuid } from '../../values/ids.js';
 import { formatTokenAmount } from '../../values/token-amount.js';
-import type { FoundRegistration } from '../admin/project.js';
 import { badCursor, cursorOf, readCursor, soughtIn } from '../lists.js';
-import { done, notPermitted, operation, type Principal, requireToken } from '../operation.js';
-import { currentRecord, isFinal, ownerOf } from './batch-context.js';
+import { done, notPermitted, operation, type Principal, requireProject } from '../operation.js';
+import { currentRecord, isFinal } from './batch-context.js';
 import { withCost } from './costs.js';
 
 /** @throws `ERR_BATCH_NOT_FOUND` for an unknown id, and for a batch of another token. */
 async function findBatch(tx: StoreTransaction, principal: Principal, batchId: string): Promise<BatchHead> {
-  const token = requireToken(principal);
+  const project = requireProject(principal);
   const id = batchId.toLowerCase();
   const batch = isUuid(id) ? await tx.batches.find({ id }) : undefined;
-  if (batch === undefined || batch.tokenId !== token.id) {
+  if (batch === undefined || batch.tokenId !== project.id) {
     throw new FlywheelError('ERR_BATCH_NOT_FOUND', `No batch ${batchId.slice(0, 64)}.`);
   }
   return batch;
@@ -58,7 +63,7 @@ export async function findPermitted(
 }
 
 const reply = (tx: StoreTransaction, principal: Principal, batch: BatchHead): Promise<Reply<Batch>> =>
-  withCost(tx, batch.id, batchView(batch, ownerOf(principal)));
+  withCost(tx, batch.id, batchView(batch, requireProject(principal)));
 
 export const getBatch = operation('getBatch', {
   parse: (input) => parseInput(getBatchRequestSchema, input),
@@ -67,11 +72,11 @@ export const getBatch = operation('getBatch', {
 });
 
 export const currentBatch = operation('currentBatch', {
-  parse: (_input, { principal }) => requireToken(principal),
-  perform: async ({ deps, principal, input: token }) => {
+  parse: (_input, { principal }) => requireProject(principal),
+  perform: async ({ deps, principal, input: project }) => {
     try {
       return await deps.store.read(async (tx) => {
-        const batch = await tx.batches.current(token.id);
+        const batch = await tx.batches.current(project.id);
         return batch === undefined ? done(null) : reply(tx, principal, batch);
       });
     } catch (cause) {
@@ -83,12 +88,12 @@ export const currentBatch = operation('currentBatch', {
 /** 32 zero bytes: the messages are for reading, not for sending. */
 const NO_BLOCKHASH = '11111111111111111111111111111111';
 
-export function batchView(record: BatchHead, { token, flywheel }: FoundRegistration): Batch {
+export function batchView(record: BatchHead, project: ProjectRecord): Batch {
   return {
-    ...{ id: record.id as Uuid, flywheelId: record.flywheelId, tokenId: record.tokenId },
-    ...{ mintAddress: token.mintAddress, status: record.status },
-    ...{ batchIndex: record.batchIndex.toString(), vaultIndex: flywheel.vaultIndex.toString() },
-    ...{ multisig: flywheel.multisig, vaultAddress: flywheel.vault },
+    ...{ id: record.id as Uuid, flywheelId: project.flywheelId, tokenId: record.tokenId },
+    ...{ mintAddress: project.mintAddress, status: record.status },
+    ...{ batchIndex: record.batchIndex.toString(), vaultIndex: project.vaultIndex.toString() },
+    ...{ multisig: project.multisig, vaultAddress: project.vault },
     ...(record.initResult === null ? {} : { initResult: record.initResult }),
     ...(record.executeResult === null ? {} : { executeResult: record.executeResult }),
     ...{ dateCreated: record.dateCreated, dateUpdated: record.dateUpdated },
@@ -96,24 +101,24 @@ export function batchView(record: BatchHead, { token, flywheel }: FoundRegistrat
   };
 }
 
-const listedBatchView = (record: BatchHead, owner: FoundRegistration): ListedBatch => ({
-  ...batchView(record, owner),
+const listedBatchView = (record: BatchHead, project: ProjectRecord): ListedBatch => ({
+  ...batchView(record, project),
   totals: {
     pipelines: record.pipelineCount,
-    burn: formatTokenAmount(record.burn, owner.token.decimals),
-    airdrop: formatTokenAmount(record.airdrop, owner.token.decimals),
+    burn: formatTokenAmount(record.burn, project.decimals),
+    airdrop: formatTokenAmount(record.airdrop, project.decimals),
     recipients: record.recipients,
   },
 });
 
 export function initBatchView(
   record: BatchRecord,
-  owner: FoundRegistration,
+  project: ProjectRecord,
   vote: IssuedVote,
 ): InitBatchResult {
-  const pipelines = record.pipelines.map((pipeline) => compiledPipeline(pipeline, owner.flywheel.vault));
+  const pipelines = record.pipelines.map((pipeline) => compiledPipeline(pipeline, project.vault));
   const proposalApproveTx = Buffer.from(vote.transaction).toString('base64');
-  return { proposalApproveTx, batch: { ...batchView(record, owner), pipelines } };
+  return { proposalApproveTx, batch: { ...batchView(record, project), pipelines } };
 }
 
 function compiledPipeline(pipeline: PlannedPipeline, vault: Address) {
@@ -134,20 +139,20 @@ function compiledPipeline(pipeline: PlannedPipeline, vault: Address) {
 export const listBatches = operation('listBatches', {
   parse: (input, { principal }) => ({
     query: soughtIn(parseInput(listBatchesQuerySchema, input)),
-    owner: ownerOf(principal),
+    project: requireProject(principal),
   }),
-  perform: async ({ deps: { store }, input: { query, owner } }) => {
+  perform: async ({ deps: { store }, input: { query, project } }) => {
     const { limit = DEFAULT_PAGE_ITEMS, cursor, type, proofHash, action, toAddress, ...asked } = query;
     const holds = { type, proofHashes: proofHash?.split(','), action, toAddress };
     const [id] = cursor === undefined ? [] : readCursor(cursor, /^([\w-]{1,64})$/);
     const { items, last } = await store.read(async (tx) => {
-      const before = id === undefined ? undefined : await tx.batches.ordinalOf(owner.token.id, id);
+      const before = id === undefined ? undefined : await tx.batches.ordinalOf(project.id, id);
       if (id !== undefined && before === undefined) throw badCursor();
-      const page = await tx.batches.list({ ...asked, tokenId: owner.token.id, limit, before, holds });
+      const page = await tx.batches.list({ ...asked, tokenId: project.id, limit, before, holds });
       return { items: page.items, last: page.next && (await tx.batches.find({ ordinal: page.next })) };
     });
     return done({
-      items: items.map((batch) => listedBatchView(batch, owner)),
+      items: items.map((batch) => listedBatchView(batch, project)),
       nextCursor: last ? cursorOf(last.id) : null,
     });
   },

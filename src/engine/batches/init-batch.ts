@@ -20,6 +20,7 @@ import {
   type Principal,
   type RequestIdentity,
   refusedByContent,
+  requireProject,
   takenOver,
 } from '../operation.js';
 import { workOnBatch } from './advance.js';
@@ -31,7 +32,6 @@ import {
   currentRecord,
   flywheelOf,
   isFinal,
-  ownerOf,
 } from './batch-context.js';
 import { batchRefused, type CheckedPipeline, checkPipelines, pipelineList } from './check-pipelines.js';
 import { withCost } from './costs.js';
@@ -50,7 +50,7 @@ import { setUp } from './set-up.js';
 export const initBatch = operation('initBatch', {
   parse: (input, { deps, principal }) => ({
     list: pipelineList(input, deps.limits),
-    owner: ownerOf(principal),
+    project: requireProject(principal),
   }),
   proofTypes: ({ list }) =>
     list.flatMap((pipeline) =>
@@ -106,19 +106,19 @@ async function begin(
 ): Promise<Opened> {
   const planned = await checkAndPlan(deps, principal, context, list, identity.value);
   const { pipelines, rentLamports } = planned;
-  const actions = pipelines.map((pipeline) => storedActions(pipeline, context.token.decimals));
-  const batchIndex = await nextBatchIndex(deps.chain, context.flywheel);
+  const actions = pipelines.map((pipeline) => storedActions(pipeline, context.project.decimals));
+  const batchIndex = await nextBatchIndex(deps.chain, context.project);
   return deps.store.transaction(async (tx) => {
     const request = await openRequest(deps, tx, identity, undefined);
-    const day = await dayOfNow(tx, context.token.id);
+    const day = await dayOfNow(tx, context.project.id);
     const asked = amountsOf(pipelines);
     await requireCaps(tx, { ...context, day, asked });
     await requireRoomForRent(deps, tx, context, rentLamports);
-    const unpaid = await tx.batches.rentLamports(context.flywheel.id, planned.held.asOf);
+    const unpaid = await tx.batches.rentLamports(context.project.id, planned.held.asOf);
     const missing = unpaid === 0n ? [] : missingFunds(deps.chain, context, planned, unpaid);
     if (missing.length > 0) throw batchRefused(missing);
     const batch = whole('batches', {
-      ...{ id: deps.ids.uuid(), flywheelId: context.flywheel.id, tokenId: context.token.id },
+      ...{ id: deps.ids.uuid(), tokenId: context.project.id },
       ...{ keyId: principal.key.id, requestId: request.id },
       ...{ status: 'AVAILABLE_TO_QUEUE' as const, batchIndex, pipelines },
       ...{ pipelineCount: pipelines.length, ...asked },
@@ -157,7 +157,7 @@ export async function checkAndPlan(
   list: readonly unknown[],
   key?: string,
 ): Promise<PlannedBatch> {
-  const { pipelines, problems, asked } = await checkPipelines(principal, context.token, list, deps.limits);
+  const { pipelines, problems, asked } = await checkPipelines(principal, context.project, list, deps.limits);
   const { planned, accountBytes, tooLarge } = await layOut(context, pipelines);
   const batch = {
     pipelines: planned,
@@ -168,7 +168,7 @@ export async function checkAndPlan(
   };
   // Checked early for the error message; the write transaction checks again under the store's lock.
   const caps = await deps.store.read(async (tx) =>
-    exceededCaps(tx, { ...context, day: await dayOfNow(tx, context.token.id), asked }),
+    exceededCaps(tx, { ...context, day: await dayOfNow(tx, context.project.id), asked }),
   );
   const ofContent = [...problems, ...tooLarge];
   const all = [
@@ -182,9 +182,9 @@ export async function checkAndPlan(
   return batch;
 }
 
-async function layOut({ token, flywheel }: BatchContext, pipelines: ReadonlyMap<number, CheckedPipeline>) {
+async function layOut({ project }: BatchContext, pipelines: ReadonlyMap<number, CheckedPipeline>) {
   const pause = createPause();
-  const onChain = flywheelOf(token, flywheel);
+  const onChain = flywheelOf(project);
   const sizes = new Map<number, number>();
   const planned: PlannedPipeline[] = [];
   const accountBytes: number[] = [];

@@ -13,7 +13,7 @@ import { decodeVaultMessage, isSameMessage } from '../../chain/squads/message.js
 import { type Found, readBatchAccounts, readMultisig } from '../../chain/squads/read-accounts.js';
 import type { Message } from '../../chain/transaction/message.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
-import type { BatchRecord, FlywheelRecord } from '../../store/records.js';
+import type { BatchRecord, ProjectRecord } from '../../store/records.js';
 import type { BatchWork } from './advance.js';
 
 export interface BatchState {
@@ -49,16 +49,16 @@ interface BatchOnChain extends BatchState {
   readonly transactions: readonly Pick<Found<VaultBatchTransaction>, 'value'>[];
 }
 
-const noMultisig = ({ multisig }: FlywheelRecord): FlywheelError =>
+const noMultisig = ({ multisig }: ProjectRecord): FlywheelError =>
   new FlywheelError('ERR_FLYWHEEL_NOT_FOUND', `No multisig at ${multisig}.`);
 
 /** @throws `ERR_FLYWHEEL_NOT_FOUND` when there is no multisig. */
 export const readBatchState = (
   chain: ChainReader,
-  flywheel: FlywheelRecord,
+  project: ProjectRecord,
   { batchIndex }: Pick<BatchRecord, 'batchIndex'>,
   commitment?: Commitment,
-): Promise<BatchState> => readBatchOnChain(chain, flywheel, { batchIndex, pipelines: [] }, commitment);
+): Promise<BatchState> => readBatchOnChain(chain, project, { batchIndex, pipelines: [] }, commitment);
 
 /**
  * Reads all accounts at the batch's index as of one slot. They may belong to another batch until this batch's set-up has landed;
@@ -67,21 +67,21 @@ export const readBatchState = (
  */
 export async function readBatchOnChain(
   chain: ChainReader,
-  flywheel: FlywheelRecord,
+  project: ProjectRecord,
   { batchIndex, pipelines }: Pick<BatchRecord, 'batchIndex' | 'pipelines'>,
   commitment?: Commitment,
 ): Promise<BatchOnChain> {
-  const ref = { multisig: flywheel.multisig, batchIndex };
+  const ref = { multisig: project.multisig, batchIndex };
   const found = await readBatchAccounts(chain, ref, pipelines.length, commitment);
   const { multisig, batch, proposal, transactions } = found;
-  if (multisig.value === null) throw noMultisig(flywheel);
+  if (multisig.value === null) throw noMultisig(project);
   return { multisig: multisig.value, batch: batch.value, proposal: proposal.value, transactions };
 }
 
 /** Reads the history of a batch once; `null` when the node lacks a part of it. */
 export function pastOf(
   chain: Chain,
-  { multisig }: FlywheelRecord,
+  { multisig }: ProjectRecord,
   { batchIndex }: Pick<BatchRecord, 'batchIndex'>,
 ): () => Promise<PastBatch | null> {
   let past: Promise<PastBatch | null> | undefined;
@@ -98,14 +98,14 @@ export function pastOf(
  * @throws `ERR_UNAVAILABLE` when only the chain's history can tell and the node lacks it.
  */
 export async function countExecuted(
-  { deps: { chain }, context: { flywheel }, batch: planned, readPast }: BatchWork,
+  { deps: { chain }, context: { project }, batch: planned, readPast }: BatchWork,
   state: BatchState,
 ): Promise<number> {
   const executed = state.batch?.executedTransactionIndex;
   if (executed === 0) return 0;
   if (executed !== undefined && planned.status !== 'AVAILABLE_TO_QUEUE') return executed;
   if (executed !== undefined) {
-    const found = await readBatchOnChain(chain, flywheel, planned, 'finalized');
+    const found = await readBatchOnChain(chain, project, planned, 'finalized');
     const transactions = found.transactions.slice(0, executed);
     if (transactions.length > 0 && transactions.every(({ value }) => value !== null))
       return Math.min(executed, plannedCount(planned, messagesOf(transactions)));
@@ -126,15 +126,15 @@ export async function countExecuted(
  * Index of the next batch, unless another batch takes it first.
  * @throws `ERR_FLYWHEEL_NOT_FOUND`, also when the operator lacks rights.
  */
-export async function nextBatchIndex(chain: ChainReader, flywheel: FlywheelRecord): Promise<bigint> {
-  const { value } = await readMultisig(chain, flywheel.multisig);
-  if (value === null) throw noMultisig(flywheel);
-  requireOperator(value, flywheel);
+export async function nextBatchIndex(chain: ChainReader, project: ProjectRecord): Promise<bigint> {
+  const { value } = await readMultisig(chain, project.multisig);
+  if (value === null) throw noMultisig(project);
+  requireOperator(value, project);
   return value.transactionIndex + 1n;
 }
 
 /** @throws `ERR_FLYWHEEL_NOT_FOUND` when the operator is not a member with all rights. */
-export function requireOperator({ members }: Multisig, { multisig, operator }: FlywheelRecord): void {
+export function requireOperator({ members }: Multisig, { multisig, operator }: ProjectRecord): void {
   if (members.find(({ key }) => key === operator)?.permissions === ALL_PERMISSIONS) return;
   throw new FlywheelError(
     'ERR_FLYWHEEL_NOT_FOUND',
@@ -158,7 +158,7 @@ function plannedCount({ pipelines }: BatchRecord, found: readonly (Message | nul
 export function differenceFromPlan(
   { batch, proposal, transactions }: BatchOnChain,
   planned: BatchRecord,
-  { vaultIndex }: FlywheelRecord,
+  { vaultIndex }: ProjectRecord,
 ): string | null {
   if (batch === null || proposal === null) return 'the accounts are closed';
   if (batch.size !== planned.pipelines.length)

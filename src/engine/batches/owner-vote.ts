@@ -27,7 +27,7 @@ import { findPermitted, initBatchView } from './get-batch.js';
 import { readBatchState, requireOpenToVotes } from './on-chain.js';
 
 const voteOf = (
-  { flywheel: { multisig, owner: member } }: BatchContext,
+  { project: { multisig, owner: member } }: BatchContext,
   { batchIndex }: BatchRecord,
   kind: IssuedVoteKind,
 ): Instruction => VOTES[kind].build({ multisig, batchIndex, member });
@@ -104,7 +104,7 @@ function isOwners(
 ): boolean {
   const instructions = [voteOf(context, batch, kind)];
   const blockhash = base58Encode(message.blockhash);
-  const input = { payer: context.flywheel.owner, blockhash, instructions };
+  const input = { payer: context.project.owner, blockhash, instructions };
   return [compileV0Message, compileLegacyMessage].some((compile) => sameBytes(compile(input), messageBytes));
 }
 
@@ -169,25 +169,25 @@ export const issueApproval = operation('issueApproval', {
         `The set-up of batch ${batch.id} is not finished yet.`,
       );
     const context = contextOf(deps, principal);
-    const { flywheel } = context;
+    const { project } = context;
     if (isFinal(batch))
       throw nothingToApprove(
         `Batch ${batch.id} is already ${batch.status === 'FAILED' ? 'over' : 'executed'}`,
       );
-    const state = await readBatchState(deps.chain, flywheel, batch);
+    const state = await readBatchState(deps.chain, project, batch);
     const { proposal } = state;
     requireOpenToVotes(state, batch);
     const status = proposal?.status.kind ?? 'gone';
     if (status !== 'Active')
       throw nothingToApprove(`The proposal of batch ${batch.id} is ${status} on chain`);
-    if (proposal?.approved.includes(flywheel.owner) === true)
-      throw nothingToApprove(`${flywheel.owner} has already approved batch ${batch.id} on chain`);
+    if (proposal?.approved.includes(project.owner) === true)
+      throw nothingToApprove(`${project.owner} has already approved batch ${batch.id} on chain`);
     const vote = await issueVote(deps, context, batch, 'approve');
     const current = await deps.store.transaction(async (tx) => {
       await tx.batches.addVote(vote);
       return currentRecord(tx, batch.id);
     }, batch);
-    const view = initBatchView(current, context, vote);
+    const view = initBatchView(current, context.project, vote);
     return deps.store.read((tx) => withCost(tx, batch.id, view));
   },
 });

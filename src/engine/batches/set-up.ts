@@ -39,9 +39,9 @@ function fillingOf(
   { deps, context, batch }: BatchWork,
   batchIndex: bigint,
 ): readonly (readonly Instruction[])[] {
-  const { flywheel, token } = context;
-  const [, ...alone] = setupTransactions({ flywheel, batchIndex }, messages(batch));
-  return deps.chain.pollMs === null ? alone : [...shared(flywheelOf(token, flywheel), alone)];
+  const { project } = context;
+  const [, ...alone] = setupTransactions({ flywheel: project, batchIndex }, messages(batch));
+  return deps.chain.pollMs === null ? alone : [...shared(flywheelOf(project), alone)];
 }
 
 class SetUp implements Goal {
@@ -64,7 +64,7 @@ class SetUp implements Goal {
 
   readonly read = (commitment?: Commitment): Promise<BatchState> => {
     const { deps, context } = this.work;
-    return readBatchState(deps.chain, context.flywheel, this.batch, commitment);
+    return readBatchState(deps.chain, context.project, this.batch, commitment);
   };
 
   /** The accounts at the index belong to this batch only if its own opening transaction landed. */
@@ -95,15 +95,15 @@ class SetUp implements Goal {
   async difference(): Promise<Failure | null> {
     if (this.work.countLanded('SETUP') === this.total) return null;
     const { deps, context } = this.work;
-    const found = await readBatchOnChain(deps.chain, context.flywheel, this.batch);
-    const difference = differenceFromPlan(found, this.batch, context.flywheel);
+    const found = await readBatchOnChain(deps.chain, context.project, this.batch);
+    const difference = differenceFromPlan(found, this.batch, context.project);
     return difference === null
       ? null
       : { message: `The batch on chain differs from its plan: ${difference}.` };
   }
 
   async #opening({ multisig }: BatchState): Promise<Next> {
-    requireOperator(multisig, this.work.context.flywheel);
+    requireOperator(multisig, this.work.context.project);
     const next = multisig.transactionIndex + 1n;
     if (this.work.openOf('SETUP', 0) === undefined && this.#batchIndex !== next) {
       this.#tries += 1;
@@ -147,9 +147,9 @@ class SetUp implements Goal {
  * The memo makes the opening unique. Two batches with the same index would have the same bytes and the same signature, and each
  * would take the other's landing for its own.
  */
-const openingInstructions = ({ flywheel }: BatchContext, batch: BatchRecord): readonly Instruction[] => [
+const openingInstructions = ({ project }: BatchContext, batch: BatchRecord): readonly Instruction[] => [
   memo(`batch ${batch.id}`, []),
-  ...createInstructions({ flywheel, batchIndex: batch.batchIndex }),
+  ...createInstructions({ flywheel: project, batchIndex: batch.batchIndex }),
 ];
 
 function initResult(work: BatchWork, { batch, total }: SetUp, failedTxMsg?: string) {
@@ -185,7 +185,7 @@ async function finalize(work: BatchWork, goal: SetUp, request: RequestRecord): P
   const result = initResult(work, goal);
   const dateUpdated = isoTime(deps.store.latestMs());
   const finalized: BatchRecord = { ...batch, status: 'FINALIZED', initResult: result, dateUpdated };
-  const value = initBatchView(finalized, context, vote);
+  const value = initBatchView(finalized, context.project, vote);
   await work.write(async (tx) => {
     await tx.batches.addVote(vote);
     await tx.batches.transition(batch.id, 'FINALIZED', { initResult: result }, dateUpdated);

@@ -85,7 +85,7 @@ export async function foreignOf(work: BatchWork, executed: number, readPast = wo
 
 export async function countForeign(
   tx: StoreTransaction,
-  { batch, context: { flywheel } }: BatchWork,
+  { batch, context: { project } }: BatchWork,
   foreign: Awaited<ReturnType<typeof foreignOf>>,
 ): Promise<void> {
   const signatures = foreign.flatMap(({ signature }) => signature ?? []);
@@ -93,7 +93,7 @@ export async function countForeign(
   const told = foreign.flatMap(({ record }) => record ?? []);
   await tx.batches.addCosts(
     batch.id,
-    told.map((record) => costOfMembers(record, flywheel)),
+    told.map((record) => costOfMembers(record, project)),
   );
   const landed = foreign.map((one) => ({ ...one, isCounted: lost.has(one.signature ?? '') }));
   await countLanded(tx, batch, landed);
@@ -147,7 +147,7 @@ export async function closeAccounts(work: BatchWork): Promise<string | null> {
     if (rentCollector === null) return 'wait';
     // An interrupted run or another tool may have closed some accounts, so the steps get new indexes.
     const first = work.countLanded('CLOSE');
-    const transactions = closeTransactions(context, batch, state.batch?.size ?? 0, rentCollector);
+    const transactions = closeTransactions(context.project, batch, state.batch?.size ?? 0, rentCollector);
     const instructions = (index: number) => transactions[index - first] ?? [];
     return { phase: 'CLOSE', first, end: first + transactions.length, instructions };
   };
@@ -171,5 +171,5 @@ async function foreignClosings(work: BatchWork): Promise<readonly TransactionCos
   // One closing per transaction and one for the batch: all were ours.
   if (closes.length > batch.pipelines.length) return [];
   const past = await readPast();
-  return (past?.closings ?? []).map((record) => costOfMembers(record, context.flywheel));
+  return (past?.closings ?? []).map((record) => costOfMembers(record, context.project));
 }

@@ -21,7 +21,7 @@ import {
   openRequest,
   operation,
   refusedByContent,
-  requireToken,
+  requireProject,
   takenOver,
 } from '../operation.js';
 import { maybeSent } from '../settle.js';
@@ -141,7 +141,7 @@ class BurnRun {
 
   async #runChunk(from: number, to: number): Promise<readonly SettledBurn[]> {
     const { deps, principal, earlier } = this.keyed;
-    const context = { deps, principal, token: requireToken(principal) };
+    const context = { deps, principal, project: requireProject(principal) };
     const found =
       earlier === undefined ? [] : await deps.store.read((tx) => tx.burns.ofRequest(earlier.id, from, to));
     this.#hasBegun ||= found.length > 0;

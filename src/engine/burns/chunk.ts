@@ -17,7 +17,7 @@ import { type Signer, sign } from '../../chain/transaction/sign.js';
 import { compileLegacyMessage } from '../../chain/transaction/wire.js';
 import type { ErrorCode } from '../../errors/codes.js';
 import { invariant } from '../../errors/flywheel-error.js';
-import type { BurnIntent, BurnOutcome, BurnRecord, TokenRecord } from '../../store/records.js';
+import type { BurnIntent, BurnOutcome, BurnRecord, ProjectRecord } from '../../store/records.js';
 import type { Room } from '../../store/repositories/burns.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { sha256 } from '../../values/digest.js';
@@ -40,7 +40,7 @@ const DISTINCT_LOADED_BYTES = 32 * 1_024 * 1_024;
 
 interface BurnMeans {
   readonly deps: EngineDeps;
-  readonly token: TokenRecord;
+  readonly project: ProjectRecord;
 }
 
 export type BurnContext = BurnMeans & { readonly principal: Principal };
@@ -52,11 +52,11 @@ type SignedBurn = NumberedBurn & Pick<BurnIntent, 'signature' | 'transaction' | 
 const PLACE_DIGITS = 7;
 
 /** Offset of this registration: another registration of the same burn wallet also counts sequences from 1. */
-const placeOf = ({ id }: TokenRecord): number => Number.parseInt(sha256(id).slice(0, PLACE_DIGITS), 16);
+const placeOf = ({ id }: ProjectRecord): number => Number.parseInt(sha256(id).slice(0, PLACE_DIGITS), 16);
 
 /** Encodes the sequence number in a limit that costs nothing, so that equal burns differ in bytes. */
 function distinct(
-  token: TokenRecord,
+  project: ProjectRecord,
   { sequence }: NumberedBurn,
   { priority, units = COMPUTE_UNITS }: SigningTerms,
 ): readonly Instruction[] {
@@ -64,43 +64,47 @@ function distinct(
   // With a priority fee, units cost money and lower the priority, so the data-size limit carries the number.
   return [
     ...budgetFor(priority, units),
-    setLoadedAccountsDataSizeLimit(LOADED_BYTES + ((placeOf(token) + sequence) % DISTINCT_LOADED_BYTES)),
+    setLoadedAccountsDataSizeLimit(LOADED_BYTES + ((placeOf(project) + sequence) % DISTINCT_LOADED_BYTES)),
   ];
 }
 
-function burnInstructions(token: TokenRecord, terms: Burn): readonly Instruction[] {
+function burnInstructions(project: ProjectRecord, terms: Burn): readonly Instruction[] {
   const { amount, proofType, proofHash, persistOnchain } = terms;
   const burn = burnChecked({
-    ...{ account: token.burnTokenAccount, mint: token.mintAddress, owner: token.burnWallet },
-    ...{ amount, decimals: token.decimals, tokenProgram: tokenProgramAddress(token.tokenProgram) },
+    ...{ account: project.burnTokenAccount, mint: project.mintAddress, owner: project.burnWallet },
+    ...{ amount, decimals: project.decimals, tokenProgram: tokenProgramAddress(project.tokenProgram) },
   });
   if (!persistOnchain) return [burn];
-  return [memo(proofMemoText(proofType, proofHash), [token.burnWallet]), burn];
+  return [memo(proofMemoText(proofType, proofHash), [project.burnWallet]), burn];
 }
 
-function burnSigningTerms(chain: Chain, token: TokenRecord, burns: readonly Burn[]): Promise<SigningTerms> {
+function burnSigningTerms(
+  chain: Chain,
+  project: ProjectRecord,
+  burns: readonly Burn[],
+): Promise<SigningTerms> {
   const sample = burns.find(({ persistOnchain }) => persistOnchain) ?? (burns[0] as Burn);
-  return signingTerms(chain, { payer: token.burnWallet, instructions: burnInstructions(token, sample) });
+  return signingTerms(chain, { payer: project.burnWallet, instructions: burnInstructions(project, sample) });
 }
 
 /**
  * Two burns of one amount under one blockhash would have the same bytes and signature, and the second would never land; the
  * sequence number keeps them distinct.
  */
-const burnMessage = (token: TokenRecord, terms: NumberedBurn, signing: SigningTerms): Uint8Array =>
+const burnMessage = (project: ProjectRecord, terms: NumberedBurn, signing: SigningTerms): Uint8Array =>
   compileLegacyMessage({
-    payer: token.burnWallet,
-    instructions: [...distinct(token, terms, signing), ...burnInstructions(token, terms)],
+    payer: project.burnWallet,
+    instructions: [...distinct(project, terms, signing), ...burnInstructions(project, terms)],
     blockhash: signing.blockhash,
   });
 
 export async function signBurns<One extends NumberedBurn>(
-  token: TokenRecord,
+  project: ProjectRecord,
   burnWallet: Signer,
   burns: readonly One[],
   signing: SigningTerms,
 ): Promise<readonly (One & SignedBurn)[]> {
-  const messages = burns.map((terms) => burnMessage(token, terms, signing));
+  const messages = burns.map((terms) => burnMessage(project, terms, signing));
   const { lastValidBlockHeight } = signing;
   const signed = await sign(messages, [burnWallet]);
   return signed.map(({ signature, bytes }, at) => ({
@@ -111,9 +115,9 @@ export async function signBurns<One extends NumberedBurn>(
 
 type BurnWalletBalance = Awaited<ReturnType<typeof readBurnWallet>>;
 
-export async function readBurnWallet(chain: Pick<Chain, 'getAccounts' | 'rent'>, token: TokenRecord) {
+export async function readBurnWallet(chain: Pick<Chain, 'getAccounts' | 'rent'>, project: ProjectRecord) {
   const [[wallet, account], rent] = await Promise.all([
-    chain.getAccounts([token.burnWallet, token.burnTokenAccount]),
+    chain.getAccounts([project.burnWallet, project.burnTokenAccount]),
     chain.rent(),
   ]);
   return {
@@ -125,12 +129,12 @@ export async function readBurnWallet(chain: Pick<Chain, 'getAccounts' | 'rent'>,
 
 /** @returns a function that takes an amount and one fee, or returns the reason and takes nothing. */
 export function allowanceOf(
-  { deps, token, principal }: BurnContext,
+  { deps, project }: BurnMeans,
   balance: BurnWalletBalance,
   room: Pick<Room, 'day' | 'used'>,
 ): (amount: bigint) => Refusal | undefined {
-  const { symbol, burnWallet } = token;
-  const cap = dailyCap(principal.flywheel, 'burn');
+  const { symbol, burnWallet } = project;
+  const cap = dailyCap(project, 'burn');
   const fee = maxFeeLamports(deps.chain);
   let { tokens, lamports } = balance;
   let { used } = room;
@@ -139,12 +143,12 @@ export function allowanceOf(
       code: 'ERR_BURN_TOKENOMICS_FAILED',
       message: `Insufficient funds: the burn wallet ${burnWallet} has ${held} and needs ${needed}. Send ${what} to that address.`,
     });
-    if (amount > tokens) return lacks(tokenText(tokens, token), tokenText(amount, token), symbol);
+    if (amount > tokens) return lacks(tokenText(tokens, project), tokenText(amount, project), symbol);
     const spendable = lamports > balance.keptLamports ? lamports - balance.keptLamports : 0n;
     if (spendable < fee) return lacks(`${solText(spendable)} for fees`, solText(fee), 'SOL');
     if (cap !== null && used + amount > cap) {
       const at = { kind: 'burn', cap, used, asked: amount, day: room.day } as const;
-      return { code: 'ERR_DAILY_LIMIT_EXCEEDED', message: capExceededMessage(token, at) };
+      return { code: 'ERR_DAILY_LIMIT_EXCEEDED', message: capExceededMessage(project, at) };
     }
     tokens -= amount;
     lamports -= fee;
@@ -184,20 +188,20 @@ function allowed<Asked extends Burn>(
  * stored intent is never sent.
  */
 export async function signChunk(context: BurnContext, burns: readonly Burn[]) {
-  const { deps, token } = context;
+  const { deps, project } = context;
   const [balance, terms] = await Promise.all([
-    readBurnWallet(deps.chain, token),
-    burnSigningTerms(deps.chain, token, burns),
+    readBurnWallet(deps.chain, project),
+    burnSigningTerms(deps.chain, project, burns),
   ]);
-  const room = await deps.store.reserve(token.id, burns.length);
+  const room = await deps.store.reserve(project.id, burns.length);
   const { accepted, refusals } = allowed(context, burns, { balance, room });
   const numbered = accepted.map((burn, at) => {
     const sequence = room.sequences[at];
     invariant(sequence !== undefined, 'Every accepted burn has a number.');
     return { ...burn, sequence };
   });
-  const wallet = deps.keyring.get(token.burnWallet, 'burn wallet');
-  return { signed: await signBurns(token, wallet, numbered, terms), refusals, balance };
+  const wallet = deps.keyring.get(project.burnWallet, 'burn wallet');
+  return { signed: await signBurns(project, wallet, numbered, terms), refusals, balance };
 }
 
 /** @returns the burns that still fit balance and cap, now stored, and the reason for each refused one. */
@@ -207,12 +211,12 @@ export async function writeIntents(
   requestId: string,
   { signed, balance }: Awaited<ReturnType<typeof signChunk>>,
 ): Promise<{ readonly burns: readonly PendingBurn[]; readonly refusals: ReadonlyMap<number, Refusal> }> {
-  const room = await tx.burns.room(context.token.id, utcDay(tx.nowMs));
+  const room = await tx.burns.room(context.project.id, utcDay(tx.nowMs));
   const found = allowed(context, signed, { balance, room });
   const burns = found.accepted.map((burn) => ({ ...burn, day: room.day }));
   const common = { keyId: context.principal.key.id, dateCreated: isoTime(tx.nowMs) };
   await tx.burns.insertMany(
-    { id: requestId, tokenId: context.token.id },
+    { id: requestId, tokenId: context.project.id },
     burns.map((burn) => ({ ...burn, ...common })),
   );
   tx.whenCommitted(() => tellSigned(context.deps, requestId, 'BURN', burns.map(unitOf)));
@@ -252,7 +256,7 @@ export async function settleBurns(
   return burns.map((burn, at) => ({ ...burn, ...outcomeOf(source, burn, ends[at] as Landed | Failed) }));
 }
 
-function outcomeOf({ deps, token }: BurnMeans, burn: PendingBurn, end: Landed | Failed): BurnOutcome {
+function outcomeOf({ deps, project }: BurnMeans, burn: PendingBurn, end: Landed | Failed): BurnOutcome {
   const [record] = end.records;
   const settled = {
     sequence: burn.sequence,
@@ -270,25 +274,30 @@ function outcomeOf({ deps, token }: BurnMeans, burn: PendingBurn, end: Landed | 
   if (end.rejection !== null)
     return failed(
       'ERR_BURN_TOKENOMICS_FAILED',
-      `The chain refused the burn of the wallet ${token.burnWallet}: ${end.reason}.`,
+      `The chain refused the burn of the wallet ${project.burnWallet}: ${end.reason}.`,
     );
   if (record === undefined) return failed('ERR_STORE_BEHIND', end.reason);
   return failed(
     'ERR_BURN_TOKENOMICS_FAILED',
-    `The burn of ${token.symbol} failed on chain: ${end.reason} (transaction ${burn.signature}).`,
+    `The burn of ${project.symbol} failed on chain: ${end.reason} (transaction ${burn.signature}).`,
   );
 }
 
 async function signAgain(
-  { deps, token }: BurnMeans,
+  { deps, project }: BurnMeans,
   expired: readonly PendingBurn[],
   lease: Lease,
 ): Promise<readonly (PendingBurn | Failed)[]> {
-  const request = { id: lease.id, tokenId: token.id };
+  const request = { id: lease.id, tokenId: project.id };
   const lost = await deps.store.read((tx) => findLost(tx, request, expired));
   const safe = expired.filter(({ index }) => !lost.has(index));
-  const wallet = deps.keyring.get(token.burnWallet, 'burn wallet');
-  const renewed = await signBurns(token, wallet, safe, await burnSigningTerms(deps.chain, token, expired));
+  const wallet = deps.keyring.get(project.burnWallet, 'burn wallet');
+  const renewed = await signBurns(
+    project,
+    wallet,
+    safe,
+    await burnSigningTerms(deps.chain, project, expired),
+  );
   await lease.write(async (tx) => {
     for (const [at, { sequence, signature }] of safe.entries())
       await tx.burns.resign(sequence, signature, renewed[at] as PendingBurn);

@@ -4,7 +4,7 @@ import { proofMemoText } from '../../chain/small-programs.js';
 import type { BurnShape } from '../../contract/schemas/burn.js';
 import type { ErrorCode } from '../../errors/codes.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
-import type { BurnRecord, LostTransaction, RequestRecord, TokenRecord } from '../../store/records.js';
+import type { BurnRecord, LostTransaction, ProjectRecord, RequestRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../../values/canonical-json.js';
 import { type Sha256, sha256 } from '../../values/digest.js';
@@ -13,7 +13,7 @@ import { InexactNumber } from '../../values/exact-number.js';
 import { MAX_PROOF_TYPE_LENGTH } from '../../values/key-terms.js';
 import { tokenAmountFromNumber } from '../../values/token-amount.js';
 import type { EngineLimits } from '../deps.js';
-import { type Principal, permitsProofType, permittedTypesText, requireToken } from '../operation.js';
+import { type Principal, permitsProofType, permittedTypesText, requireProject } from '../operation.js';
 
 export type Burn = Pick<BurnRecord, 'index' | 'proofType' | 'persistOnchain' | 'amount' | 'proofHash'>;
 
@@ -46,10 +46,10 @@ function prepareBurn(
 ): Omit<Burn, 'index'> | Refusal {
   const { type, persistOnchain } = request;
   try {
-    const token = burnableToken(principal);
+    const project = burnableToken(principal);
     checkProofType(principal, type);
     const proofHash = hashProof(request.proof, limits);
-    return { proofType: type, persistOnchain, proofHash, amount: baseUnits(request.burnAmount, token) };
+    return { proofType: type, persistOnchain, proofHash, amount: baseUnits(request.burnAmount, project) };
   } catch (error) {
     if (isFlywheelError(error)) return { code: error.code, message: error.message };
     throw error;
@@ -57,21 +57,21 @@ function prepareBurn(
 }
 
 /** @throws `ERR_TOKEN_NOT_FOUND` */
-function burnableToken(principal: Principal): TokenRecord {
-  const token = requireToken(principal);
-  if (token.generation === 'v1') return token;
-  const message = `Single burns need a v1 token, but ${token.symbol} is a ${token.generation} token. Use a batch.`;
+function burnableToken(principal: Principal): ProjectRecord {
+  const project = requireProject(principal);
+  if (project.generation === 'v1') return project;
+  const message = `Single burns need a v1 token, but ${project.symbol} is a ${project.generation} token. Use a batch.`;
   throw new FlywheelError('ERR_TOKEN_NOT_FOUND', message);
 }
 
-function baseUnits(amount: BurnShape['burnAmount'], token: TokenRecord): bigint {
+function baseUnits(amount: BurnShape['burnAmount'], project: ProjectRecord): bigint {
   const code = 'ERR_BURN_TOKENOMICS_FAILED';
   if (amount instanceof InexactNumber) {
     const text = amount.text.slice(0, 40);
     throw new FlywheelError(code, `The burnAmount ${text} would be rounded as a JSON number.`);
   }
   try {
-    return tokenAmountFromNumber(amount, token.decimals);
+    return tokenAmountFromNumber(amount, project.decimals);
   } catch (cause) {
     throw new FlywheelError(code, `The burnAmount cannot be burned: ${(cause as Error).message}`, { cause });
   }

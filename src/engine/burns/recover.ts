@@ -84,11 +84,11 @@ export async function carryOnBurns(deps: EngineDeps, requestId: string, caller: 
     return await underLease(deps, { request, lost: takenOver }, caller, async (lease) => {
       // What a restored store lacks is found before anything is signed again.
       await deps.gaps.require(request.tokenId);
-      const token = await store.read((tx) => tx.tokens.find({ id: request.tokenId }));
-      invariant(token !== undefined, 'Burns are of a token that is never removed.');
+      const project = await store.read((tx) => tx.projects.find({ id: request.tokenId }));
+      invariant(project !== undefined, 'Projects are never removed.');
       const pending = await store.read(pendingIn);
-      const settled = await settleBurns({ deps, token }, pending, { areNew: false, lease });
-      await lease.write((tx) => writeOutcomes(tx, token.id, settled));
+      const settled = await settleBurns({ deps, project }, pending, { areNew: false, lease });
+      await lease.write((tx) => writeOutcomes(tx, project.id, settled));
       return settled.length;
     });
   } catch (error) {

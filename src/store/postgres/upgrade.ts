@@ -98,9 +98,8 @@ const HELD = `select holder, 1 as request, 0 as batch from requests where status
 
 const CONTENT = `select json_build_object(
   'genesis', genesis, 'heldUntilBlock', held_until::numeric::text,
-  'projects', json_build_object('count', (select count(*) from flywheels), 'first', ${listOf(
-    `select flywheels.name, symbol, mint_address as "mintAddress" from flywheels join tokens on tokens.id = token_id
-      order by flywheels.name nulls last, tokens.id limit ${MAX_LISTED}`,
+  'projects', json_build_object('count', (select count(*) from projects), 'first', ${listOf(
+    `select name, symbol, mint_address as "mintAddress" from projects order by name nulls last, id limit ${MAX_LISTED}`,
   )}),
   'pending', json_build_object('burns', (select count(*) from burns where status = 'PENDING'),
     'batches', (select count(*) from batches where status in ('AVAILABLE_TO_QUEUE', 'FINALIZED'))),

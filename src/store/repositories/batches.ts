@@ -99,10 +99,10 @@ export const batchRepository = (session: StoreSession) => {
     ordinalOf: async (tokenId: string, id: string): Promise<number | undefined> =>
       (await tableOf(session, 'batches').find({ id, tokenId }))?.ordinal,
 
-    /** Rent of the flywheel's batches that are not closed. @param since - only those being set up, or updated at or after this time */
-    async rentLamports(flywheelId: string, since = ''): Promise<bigint> {
+    /** Rent of the project's batches that are not closed. @param since - only those being set up, or updated at or after this time */
+    async rentLamports(tokenId: string, since = ''): Promise<bigint> {
       const isUnpaid = sql`and (status = 'AVAILABLE_TO_QUEUE' or date_updated >= ${since})`;
-      const open = await list({ flywheelId, dateClosed: null }, isUnpaid);
+      const open = await list({ tokenId, dateClosed: null }, isUnpaid);
       return open.reduce((sum, one) => sum + one.setupRentLamports, 0n);
     },
 

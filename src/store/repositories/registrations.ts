@@ -1,36 +1,34 @@
-/** Tokens, flywheels and API keys of projects; and the audit log. */
+/** Projects, their API keys, and the audit log. */
 import { sql } from 'kysely';
 import type { Sha256 } from '../../values/digest.js';
 import { fromCell } from '../columns.js';
 import { quoted } from '../ddl.js';
-import type { ApiKeyRecord, FlywheelRecord, RequestRecord, TokenRecord } from '../records.js';
+import type { ApiKeyRecord, ProjectRecord, RequestRecord } from '../records.js';
 import { describe } from '../schema.js';
 import { type StoreSession, tableOf, within } from '../session.js';
 
-export const tokenRepository = (session: StoreSession) => {
-  const { list, ...tokens } = tableOf(session, 'tokens');
-  return { ...tokens, list: () => list({}, sql`order by date_created, id`) };
-};
-
-export const flywheelRepository = (session: StoreSession) => {
-  const { list, ...flywheels } = tableOf(session, 'flywheels');
-  /** Ordered by name; projects without a name come last. */
+export const projectRepository = (session: StoreSession) => {
+  const { list, ...projects } = tableOf(session, 'projects');
   return {
-    ...flywheels,
-    list: (limit: number) => list({}, sql`order by name nulls last, id limit ${limit}`),
+    ...projects,
+    /** Ordered by name; projects without a name come last, the oldest first. */
+    list: (limit?: number) =>
+      list(
+        {},
+        sql`order by name nulls last, date_created, id ${limit === undefined ? sql`` : sql`limit ${limit}`}`,
+      ),
   };
 };
 
 export interface KeyWithProject {
   readonly key: ApiKeyRecord;
-  readonly token: TokenRecord | undefined;
-  readonly flywheel: FlywheelRecord | undefined;
+  readonly project: ProjectRecord | undefined;
   /** The project's request with the given operation and idempotency key. */
   readonly earlier: RequestRecord | undefined;
 }
 
 /** Columns are selected by position (`c0`, `c1`, …): the tables share column names. */
-const PARTS = (['apiKeys', 'tokens', 'flywheels', 'requests'] as const).flatMap((table) =>
+const PARTS = (['apiKeys', 'projects', 'requests'] as const).flatMap((table) =>
   Object.entries(describe(table).columns).map(([column, of]) => ({ table, column, of })),
 );
 const SELECTED = sql.raw(
@@ -42,8 +40,7 @@ export const keyQuery = (
   hash: Sha256,
   { operation, value }: Partial<Pick<RequestRecord, 'operation' | 'value'>>,
 ) => sql<Readonly<Record<string, unknown>>>`select ${SELECTED} from api_keys
-    left join tokens on tokens.id = api_keys.token_id
-    left join flywheels on flywheels.token_id = api_keys.token_id
+    left join projects on projects.id = api_keys.token_id
     left join requests on requests.token_id = api_keys.token_id
       and requests.operation = ${operation ?? null} and requests.value = ${value ?? null}
   where api_keys.hash = ${hash}`;
@@ -51,12 +48,12 @@ export const keyQuery = (
 /** Reads a row of {@link keyQuery}; `undefined` if there is no such key. */
 export function keyOf(row: Readonly<Record<string, unknown>>): KeyWithProject | undefined {
   const found: Record<(typeof PARTS)[number]['table'], Record<string, unknown>> = {
-    ...{ apiKeys: {}, tokens: {}, flywheels: {}, requests: {} },
+    ...{ apiKeys: {}, projects: {}, requests: {} },
   };
   for (const [at, { table, column, of }] of PARTS.entries())
     found[table][column] = fromCell(of, row[`c${at}`] ?? null);
   const part = (name: keyof typeof found) => (found[name]['id'] === null ? undefined : found[name]);
-  const others = { token: part('tokens'), flywheel: part('flywheels'), earlier: part('requests') };
+  const others = { project: part('projects'), earlier: part('requests') };
   const key = part('apiKeys');
   return key && ({ key, ...others } as unknown as KeyWithProject);
 }

@@ -65,7 +65,7 @@ const RULES: readonly Rule[] = [
     name: 'caps',
     what: 'days over their cap',
     // A lower cap leaves alone what counted before.
-    rows: `select 1 from daily_usage join flywheels on flywheels.token_id = daily_usage.token_id
+    rows: `select 1 from daily_usage join projects on projects.id = daily_usage.token_id
       where landed > case kind when 'burn' then daily_burn_cap else daily_airdrop_cap end
       and (date_caps_lowered is null or day > substr(date_caps_lowered, 1, 10))`,
   },
@@ -102,7 +102,7 @@ const RULES: readonly Rule[] = [
   {
     name: 'one project',
     what: 'rows that belong to two projects',
-    // References cover keys and flywheels. A request may be deleted before its burns and batches.
+    // References cover keys and projects. A request may be deleted before its burns and batches.
     rows: `select 1 from burns join requests on requests.id = burns.request_id where requests.token_id <> burns.token_id
       union all select 1 from batches join requests on requests.id = batches.request_id where requests.token_id <> batches.token_id`,
   },

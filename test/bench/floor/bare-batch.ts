@@ -5,15 +5,15 @@ import { proposalApprove } from '../../../src/chain/squads/builders.js';
 import type { Instruction } from '../../../src/chain/transaction/message.js';
 import { createKeypairSigner, type KeypairSigner } from '../../../src/chain/transaction/sign.js';
 import { compileLegacyMessage } from '../../../src/chain/transaction/wire.js';
-import { type BatchContext, closeTransactions } from '../../../src/engine/batches/batch-context.js';
+import { closeTransactions } from '../../../src/engine/batches/batch-context.js';
 import { executeTransactions, setupTransactions } from '../../../src/engine/batches/plan-batch.js';
-import type { BatchRecord, FlywheelRecord } from '../../../src/store/records.js';
+import type { BatchRecord, ProjectRecord } from '../../../src/store/records.js';
 import type { Address } from '../../../src/values/address.js';
 import { signTransaction } from '../../support/chain.js';
 
 /** Inputs of the transactions. */
 export interface BareBatch {
-  readonly flywheel: Pick<FlywheelRecord, 'multisig' | 'operator' | 'vaultIndex' | 'vault'>;
+  readonly flywheel: Pick<ProjectRecord, 'multisig' | 'operator' | 'vaultIndex' | 'vault'>;
   readonly batchIndex: bigint;
   readonly blockhash: string;
   /** Receives the rent of the batch's accounts; `null`: the accounts stay open. */
@@ -55,8 +55,8 @@ export function openBareBatch(batch: BareBatch): () => void {
     run(approvalOf(operator), operator);
     for (const instructions of executeTransactions(place, messages)) run(instructions, operator);
     if (rentCollector === null) return;
-    const [context, record] = [{ flywheel } as BatchContext, { batchIndex } as BatchRecord];
-    for (const instructions of closeTransactions(context, record, messages.length, rentCollector))
+    const record = { batchIndex } as BatchRecord;
+    for (const instructions of closeTransactions(flywheel, record, messages.length, rentCollector))
       run(instructions, operator);
   };
 }

@@ -97,11 +97,11 @@ export function batches(store: () => Store): void {
         await tx.batches.transition('a', 'FAILED', { executeResult: RESULT }, LATER);
         await tx.batches.change('a', { dateCancelled: LATER, dateUpdated: LATER });
       });
-      expect(await store().read((tx) => tx.batches.rentLamports('flywheel-1'))).toBe(15n);
+      expect(await store().read((tx) => tx.batches.rentLamports('token-1'))).toBe(15n);
       await store().transaction((tx) => tx.batches.change('a', { dateClosed: LATER }));
       const read = await store().read(async (tx) => [
-        await tx.batches.rentLamports('flywheel-1'),
-        await tx.batches.rentLamports('flywheel-2'),
+        await tx.batches.rentLamports('token-1'),
+        await tx.batches.rentLamports('token-2'),
         await tx.batches.get('a'),
       ]);
       expect(read.slice(0, 2)).toStrictEqual([10n, 0n]);

@@ -2,7 +2,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { FlywheelError } from '../../../src/errors/flywheel-error.js';
 import type { StoreTransaction } from '../../../src/store/store.js';
-import type { Address } from '../../../src/values/address.js';
 import { sha256 } from '../../../src/values/digest.js';
 import type { StoreUnderTest } from '../../support/store.js';
 import {
@@ -10,8 +9,8 @@ import {
   aBundle,
   aBurn,
   anApiKey,
+  anotherProject,
   aRequest,
-  aToken,
   DAY,
   LATER,
   RESULT,
@@ -41,7 +40,7 @@ export function constraints(under: () => StoreUnderTest, isWhole: boolean): void
         await tx.bundles.settle([aBundle('one', { status: 'LANDED' })]);
         await tx.apiKeys.insert(anApiKey({ id: 'key-2', hash: sha256('key-2') }));
         await tx.requests.insert(aRequest({ id: 'request-2', value: 'idempotency-2' }));
-        await tx.tokens.insert(aToken({ id: 'token-2', mintAddress: 'Mint2' as Address }));
+        await tx.projects.insert(anotherProject());
         await tx.apiKeys.insert(anApiKey({ id: 'key-other', tokenId: 'token-2', hash: sha256('key-other') }));
         await tx.audit.append({
           ...{ tokenId: 'token-1', actor: 'me@here pid 1', action: 'keys.create', subject: 'key-2' },
@@ -138,7 +137,7 @@ export function constraints(under: () => StoreUnderTest, isWhole: boolean): void
       ['a used idempotency key', "update requests set value = 'idempotency-1' where id = 'request-2'"],
       ['an audit entry of an unknown act', audited(9, 'keys.borrow', '{}')],
       ['an audit entry whose detail is no JSON', audited(9, 'copy', '{')],
-      ['a second token of a mint', "update tokens set mint_address = 'Mint2' where id = 'token-1'"],
+      ['a second token of a mint', "update projects set mint_address = 'Mint2' where id = 'token-1'"],
       ['a used API key hash', `update api_keys set hash = '${sha256('key-1')}' where id = 'key-2'`],
       ['a used burn signature', "update burns set signature = 'signature 1' where sequence = 3"],
       ['an outcome without its time', "update burns set status = 'CONFIRMED' where sequence = 1"],
@@ -159,10 +158,7 @@ export function constraints(under: () => StoreUnderTest, isWhole: boolean): void
       ['a status that does not exist', "update requests set status = 'asleep' where id = 'request-2'"],
       ['an answer that is missing', "update requests set status = 'done' where id = 'request-2'"],
       ['a token that does not exist', "update burns set token_id = 'token-9' where sequence = 1"],
-      [
-        'a second flywheel of a token',
-        "insert into flywheels select 'flywheel-2', token_id, 'Multisig2', 0, vault, vault_token_account, owner, operator, proof_types, null, null, null, null, null, null, null from flywheels",
-      ],
+      ['a second project of a vault', "update projects set multisig = 'Multisig2' where id = 'token-1'"],
       ['a pending burn without its bytes', 'update burns set "transaction" = null where sequence = 1'],
       ['bytes of a burn that is final', `update burns set "transaction" = 'x' where sequence = 2`],
     ])('refuses %s', async (_, statement) => {

@@ -6,10 +6,9 @@ import type {
   BurnIntent,
   BurnOutcome,
   BurnRecord,
-  FlywheelRecord,
   IssuedVote,
+  ProjectRecord,
   RequestRecord,
-  TokenRecord,
   TransactionCost,
 } from '../../../src/store/records.js';
 import { whole } from '../../../src/store/schema.js';
@@ -25,10 +24,11 @@ export const DAY = '2026-01-31' as UtcDay;
 export const CREATED = '2026-01-31T12:00:00.000Z';
 export const LATER = '2026-01-31T12:00:05.000Z';
 
-export const aToken = (more: Partial<TokenRecord> = {}): TokenRecord => ({
-  ...whole('tokens', {
+export const aProject = (more: Partial<ProjectRecord> = {}): ProjectRecord => ({
+  ...whole('projects', {
     id: 'token-1',
-    name: 'Flywheel',
+    flywheelId: 'flywheel-1',
+    tokenName: 'Flywheel',
     symbol: 'FLY',
     mintAddress: 'Mint1' as Address,
     decimals: 6,
@@ -37,15 +37,6 @@ export const aToken = (more: Partial<TokenRecord> = {}): TokenRecord => ({
     supply: 18_446_744_073_709_551_615n,
     burnWallet: 'BurnWallet1' as Address,
     burnTokenAccount: 'BurnAccount1' as Address,
-    dateCreated: CREATED,
-  }),
-  ...more,
-});
-
-export const aFlywheel = (more: Partial<FlywheelRecord> = {}): FlywheelRecord => ({
-  ...whole('flywheels', {
-    id: 'flywheel-1',
-    tokenId: 'token-1',
     multisig: 'Multisig1' as Address,
     vaultIndex: 0,
     vault: 'Vault1' as Address,
@@ -54,9 +45,16 @@ export const aFlywheel = (more: Partial<FlywheelRecord> = {}): FlywheelRecord =>
     operator: 'Operator1' as Address,
     proofTypes: ['PRODUCT_BUY', 'WATCH_AD'],
     dailyBurnCap: 1_000_000n,
+    dateCreated: CREATED,
   }),
   ...more,
 });
+
+export const anotherProject = (more: Partial<ProjectRecord> = {}): ProjectRecord =>
+  aProject({
+    ...{ id: 'token-2', flywheelId: 'flywheel-2', mintAddress: 'Mint2' as Address },
+    ...{ multisig: 'Multisig2' as Address, ...more },
+  });
 
 export const anApiKey = (more: Partial<ApiKeyRecord> = {}): ApiKeyRecord => ({
   ...whole('apiKeys', {
@@ -106,7 +104,6 @@ export const aBurn = (sequence: number, more: Partial<BurnIntent> = {}): BurnInt
 export const aBatch = (more: Partial<BatchRecord> = {}): BatchRecord => ({
   ...whole('batches', {
     id: 'batch-1',
-    flywheelId: 'flywheel-1',
     tokenId: 'token-1',
     keyId: 'key-1',
     requestId: 'request-1',
@@ -148,11 +145,10 @@ export const aBundle = (id: string, more: Partial<BundleRecord> = {}): BundleRec
   ...more,
 });
 
-/** A token with its flywheel, a key and a running request, to which every other record refers. */
+/** A project, a key and a running request, to which every other record refers. */
 export async function register(store: Store): Promise<void> {
   await store.transaction(async (tx) => {
-    await tx.tokens.insert(aToken());
-    await tx.flywheels.insert(aFlywheel());
+    await tx.projects.insert(aProject());
     await tx.apiKeys.insert(anApiKey());
     await tx.requests.insert(aRequest());
   });

@@ -1,25 +1,16 @@
-/** Store contract: tokens, flywheels and keys. */
+/** Store contract: projects and keys. */
 import { describe, expect, it } from 'vitest';
 import type { Store } from '../../../src/store/store.js';
 import { sha256 } from '../../../src/values/digest.js';
-import { aFlywheel, anApiKey, aRequest, aToken, CREATED, LATER } from './records.js';
+import { anApiKey, aProject, aRequest, CREATED, LATER } from './records.js';
 
 export function registrations(store: () => Store): void {
-  describe('tokens, flywheels and keys', () => {
-    it('finds a key together with its project, as far as that is there', async () => {
-      const lone = anApiKey({ id: 'key-2', hash: sha256('key-2'), tokenId: 'token-2' });
-      await store().transaction(async (tx) => {
-        await tx.tokens.insert(aToken({ id: 'token-2', mintAddress: aFlywheel().multisig }));
-        await tx.apiKeys.insert(lone);
-      });
-      const [key, ofTokenOnly, unknown] = await Promise.all(
-        ['key-1', 'key-2', 'key-3'].map((one) => store().findKey(sha256(one))),
-      );
-      const nowMs = expect.any(Number);
-      const nothing = { earlier: undefined, nowMs };
-      expect(key).toStrictEqual({ key: anApiKey(), token: aToken(), flywheel: aFlywheel(), ...nothing });
-      expect(ofTokenOnly).toMatchObject({ key: lone, token: { id: 'token-2' }, flywheel: undefined });
-      expect(unknown).toBeUndefined();
+  describe('projects and keys', () => {
+    it('finds a key together with its project', async () => {
+      const nothing = { earlier: undefined, nowMs: expect.any(Number) };
+      const found = { key: anApiKey(), project: aProject(), ...nothing };
+      expect(await store().findKey(sha256('key-1'))).toStrictEqual(found);
+      expect(await store().findKey(sha256('key-3'))).toBeUndefined();
     });
 
     it('finds beside a key the request that is known by an idempotency key', async () => {
@@ -44,8 +35,8 @@ export function registrations(store: () => Store): void {
       await expect(undone).rejects.toThrow('undone');
       expect(await found()).toStrictEqual(before);
       const terms = { facts: { threshold: '2' }, minOperatorSol: 2n ** 60n };
-      await store().transaction((tx) => tx.flywheels.change({ id: 'flywheel-1' }, terms));
-      expect((await found()).flywheel).toMatchObject(terms);
+      await store().transaction((tx) => tx.projects.change({ id: 'token-1' }, terms));
+      expect((await found()).project).toMatchObject(terms);
       await store().transaction((tx) => tx.apiKeys.change({ id: 'key-1' }, { dateRevoked: LATER }));
       expect((await found()).key?.dateRevoked).toBe(LATER);
     });

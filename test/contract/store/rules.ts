@@ -8,8 +8,8 @@ import {
   aBundle,
   aBurn,
   anApiKey,
+  anotherProject,
   aRequest,
-  aToken,
   aVote,
   DAY,
   LATER,
@@ -21,7 +21,7 @@ const u64 = (amount: number): string => `'${String(amount).padStart(20, '0')}'`;
 
 /** The damage that breaks each rule, and other rules only where unavoidable. */
 const DAMAGES: Readonly<Record<string, { readonly by: string; readonly breaks?: readonly string[] }>> = {
-  caps: { by: `update flywheels set daily_burn_cap = ${u64(1)}` },
+  caps: { by: `update projects set daily_burn_cap = ${u64(1)}` },
   days: { by: "update daily_usage set day = '2026-01-30' where kind = 'burn'" },
   sums: { by: `update daily_usage set landed = ${u64(0)} where kind = 'airdrop'` },
   counters: { by: `update daily_usage set landed = ${u64(900)} where kind = 'airdrop'` },
@@ -48,7 +48,7 @@ export function rules(under: () => StoreUnderTest): void {
     beforeEach(() =>
       under().store.transaction(async (tx) => {
         const counter = { tokenId: 'token-1', day: DAY, kind: 'burn' } as const;
-        await tx.tokens.insert(aToken({ id: 'token-2', mintAddress: 'Mint2' as Address }));
+        await tx.projects.insert(anotherProject());
         await tx.apiKeys.insert(anApiKey({ id: 'key-2', tokenId: 'token-2', hash: sha256('key-2') }));
         const burns = [1, 2, 3].map((sequence) => aBurn(sequence, { amount: 7n }));
         await tx.burns.insertMany(aRequest(), burns);

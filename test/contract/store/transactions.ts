@@ -135,14 +135,14 @@ export function transactions(under: () => StoreUnderTest): void {
       const { openAgain } = under();
       const hasty = await openAgain({ busyTimeoutMs: 1_000 });
       await hasty.transaction(async () => {
-        await expect(hasty.transaction((tx) => tx.tokens.list())).rejects.toMatchObject({
+        await expect(hasty.transaction((tx) => tx.projects.list())).rejects.toMatchObject({
           code: 'ERR_STORE_UNAVAILABLE',
           message: expect.stringMatching(
             / is locked by (?:another transaction|earlier transactions) of this process/,
           ),
         });
       });
-      expect(await hasty.transaction((tx) => tx.tokens.list())).toHaveLength(1);
+      expect(await hasty.transaction((tx) => tx.projects.list())).toHaveLength(1);
     });
 
     it('waits for the running transaction when it is closed, and is of no use afterwards', async () => {
@@ -155,7 +155,7 @@ export function transactions(under: () => StoreUnderTest): void {
       await store.close();
       await running;
       for (const use of [store.transaction, store.read]) {
-        await expect(use((tx) => tx.tokens.list())).rejects.toMatchObject({
+        await expect(use((tx) => tx.projects.list())).rejects.toMatchObject({
           code: 'ERR_STORE_UNAVAILABLE',
           message: expect.stringMatching(/ is closed\.$/),
         });

@@ -109,7 +109,7 @@ describe('a data directory on a cluster', () => {
 
   it('refuses a cluster that has no such mint', async () => {
     const { multisig } = on.test.project.registration;
-    rawSqlite(dataFiles(on.dataDir).store, `update tokens set mint_address = '${multisig}'`);
+    rawSqlite(dataFiles(on.dataDir).store, `update projects set mint_address = '${multisig}'`);
     const opened = await open();
     expect(
       await failureOf(

@@ -10,6 +10,7 @@ import {
   aBundle,
   aBurn,
   anApiKey,
+  anotherProject,
   aRequest,
   aVote,
   DAY,
@@ -88,7 +89,7 @@ async function furnish({ store, raw }: StoreUnderTest): Promise<void> {
     await tx.gaps.setMark('token-1', 'BurnAccount1', 'newest');
   });
   await raw(`insert into audit_log values (7, 'token-1', 'me', 'register', null, '{}', '${LATER}')`);
-  await raw("update flywheels set name = 'fly', facts = '{}', min_operator_sol = '00000000000000000005'");
+  await raw("update projects set name = 'fly', facts = '{}', min_operator_sol = '00000000000000000005'");
 }
 
 function comparable(cell: unknown): unknown {
@@ -184,9 +185,7 @@ describe('into PostgreSQL', () => {
   });
 
   it('refuses rows of another project, which rules of the other one alone would have kept out', async () => {
-    await source.raw(
-      "insert into tokens select 'token-2', name, 'T2', 'Mint2', decimals, token_program, generation, supply, 'Wallet2', 'Account2', date_created from tokens",
-    );
+    await source.store.transaction((tx) => tx.projects.insert(anotherProject()));
     const before = await contentOf(target);
     await source.rawWithoutReferences?.("update batches set token_id = 'token-2' where id = 'batch-1'");
     await expect(copyStore(source.store, target.store)).rejects.toMatchObject({ code: 'ERR_INPUT_INVALID' });

@@ -72,7 +72,7 @@ describe('the server', () => {
     await register(store);
     await server.restart(async () => {
       for (const use of [store.transaction, store.read])
-        await expect(use((tx) => tx.tokens.list())).rejects.toMatchObject({
+        await expect(use((tx) => tx.projects.list())).rejects.toMatchObject({
           code: 'ERR_STORE_UNAVAILABLE',
         });
     });

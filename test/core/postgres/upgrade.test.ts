@@ -72,11 +72,11 @@ describe('openPostgresStore', () => {
   it('begins nothing any more once the schema was changed under it', async () => {
     await emptySchema();
     const store = await openPostgresStore({ url });
-    await store.read((tx) => tx.tokens.list());
+    await store.read((tx) => tx.projects.list());
     await setVersion(STORE_VERSION + 1);
     const refused = { code: 'ERR_STORE_UNAVAILABLE', message: expect.stringContaining('schema version') };
-    await expect(store.read((tx) => tx.tokens.list())).rejects.toMatchObject(refused);
-    await expect(store.transaction((tx) => tx.tokens.list())).rejects.toMatchObject(refused);
+    await expect(store.read((tx) => tx.projects.list())).rejects.toMatchObject(refused);
+    await expect(store.transaction((tx) => tx.projects.list())).rejects.toMatchObject(refused);
     await store.close();
   });
 

@@ -198,7 +198,7 @@ export class StoreTables extends Tables {
   }
 
   token(mint: string): { readonly supply: bigint; readonly decimals: number } {
-    const [row] = this.rows('SELECT supply, decimals FROM tokens WHERE mint_address = ?', mint);
+    const [row] = this.rows('SELECT supply, decimals FROM projects WHERE mint_address = ?', mint);
     return { supply: BigInt(String(row?.[0])), decimals: Number(row?.[1]) };
   }
 

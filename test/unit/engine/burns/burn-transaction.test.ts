@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { createKeypairSigner, generateKeypair } from '../../../../src/chain/transaction/sign.js';
 import { signBurns } from '../../../../src/engine/burns/chunk.js';
 import type { SigningTerms } from '../../../../src/engine/signing-terms.js';
-import type { TokenRecord } from '../../../../src/store/records.js';
+import type { ProjectRecord } from '../../../../src/store/records.js';
 import { sha256 } from '../../../../src/values/digest.js';
 import { namedAddress } from '../../../support/oracle.js';
 
@@ -15,7 +15,7 @@ const token = {
   burnTokenAccount: namedAddress('account'),
   tokenProgram: 'token',
   decimals: 6,
-} as TokenRecord;
+} as ProjectRecord;
 const recent: SigningTerms = { blockhash: namedAddress('blockhash'), lastValidBlockHeight: 7n };
 const burn = (sequence: number) => ({
   ...{ index: 0, sequence, amount: 5n, proofType: 'TYPE', proofHash: sha256('proof') },

@@ -12,8 +12,8 @@ const [mint, vault, burns, operator, owner, recipient] = [
   ...['mint', 'vault', 'burns', 'operator', 'owner', 'recipient'].map(namedAddress),
 ] as [never, never, never, never, never, never];
 const ACCOUNTS = {
-  token: { burnWallet: namedAddress('burn wallet'), burnTokenAccount: burns, mintAddress: mint },
-  flywheel: { operator, vaultTokenAccount: vault },
+  ...{ burnWallet: namedAddress('burn wallet'), burnTokenAccount: burns, mintAddress: mint },
+  ...{ operator, vaultTokenAccount: vault },
 };
 const COMMON = { mint, decimals: 0, tokenProgram: TOKEN_2022_PROGRAM, owner };
 const burn = (account: never, amount: bigint) => burnChecked({ ...COMMON, account, amount });

@@ -1,6 +1,8 @@
-create table "tokens" (
+create table "projects" (
   "id" text not null,
-  "name" text not null,
+  "flywheel_id" text not null,
+  "name" text,
+  "token_name" text not null,
   "symbol" text not null,
   "mint_address" text not null,
   "decimals" integer not null check ("decimals" between 0 and 255),
@@ -9,13 +11,6 @@ create table "tokens" (
   "supply" text not null check (length("supply") = 20 and ltrim("supply", '0123456789') = '' and "supply" <= '18446744073709551615'),
   "burn_wallet" text not null,
   "burn_token_account" text not null,
-  "date_created" text not null,
-  primary key ("id"),
-  unique ("mint_address"));
-
-create table "flywheels" (
-  "id" text not null,
-  "token_id" text not null,
   "multisig" text not null,
   "vault_index" integer not null check ("vault_index" between 0 and 255),
   "vault" text not null,
@@ -26,17 +21,16 @@ create table "flywheels" (
   "daily_burn_cap" text check (length("daily_burn_cap") = 20 and ltrim("daily_burn_cap", '0123456789') = '' and "daily_burn_cap" <= '18446744073709551615'),
   "daily_airdrop_cap" text check (length("daily_airdrop_cap") = 20 and ltrim("daily_airdrop_cap", '0123456789') = '' and "daily_airdrop_cap" <= '18446744073709551615'),
   "date_caps_lowered" text,
-  "name" text,
   "facts" text check (json_valid("facts")),
   "min_operator_sol" text check (length("min_operator_sol") = 20 and ltrim("min_operator_sol", '0123456789') = '' and "min_operator_sol" <= '18446744073709551615'),
   "max_batch_rent" text check (length("max_batch_rent") = 20 and ltrim("max_batch_rent", '0123456789') = '' and "max_batch_rent" <= '18446744073709551615'),
+  "date_created" text not null,
   primary key ("id"),
-  unique ("token_id"),
-  unique ("multisig", "vault_index"),
-  unique ("id", "token_id"),
-  foreign key ("token_id") references tokens ("id"));
+  unique ("flywheel_id"),
+  unique ("mint_address"),
+  unique ("multisig", "vault_index"));
 
-create unique index flywheels_name on "flywheels" (name) where name is not null;
+create unique index projects_name on "projects" (name) where name is not null;
 
 create table "api_keys" (
   "id" text not null,
@@ -51,14 +45,13 @@ create table "api_keys" (
   primary key ("id"),
   unique ("hash"),
   unique ("id", "token_id"),
-  foreign key ("token_id") references tokens ("id"));
+  foreign key ("token_id") references projects ("id"));
 
 create index api_keys_of_token on "api_keys" (token_id);
 
 create table "batches" (
   "ordinal" integer primary key autoincrement,
   "id" text not null,
-  "flywheel_id" text not null,
   "token_id" text not null,
   "key_id" text not null,
   "request_id" text not null,
@@ -83,7 +76,7 @@ create table "batches" (
   "date_closed" text,
   unique ("id"),
   unique ("id", "token_id"),
-  foreign key ("flywheel_id", "token_id") references flywheels ("id", "token_id"),
+  foreign key ("token_id") references projects ("id"),
   foreign key ("key_id", "token_id") references api_keys ("id", "token_id"),
   check (date_cancelled is null or status = 'FAILED'),
   check (status in ('AVAILABLE_TO_QUEUE', 'FINALIZED') or execute_result is not null));
@@ -96,7 +89,7 @@ create index batches_of_request on "batches" (request_id);
 
 create index batches_of_token on "batches" (token_id, ordinal);
 
-create index batches_not_closed on "batches" (flywheel_id) where date_closed is null;
+create index batches_not_closed on "batches" (token_id) where date_closed is null;
 
 create index batches_held on "batches" (token_id) where held_from is not null;
 
@@ -235,7 +228,7 @@ create table "burns" (
   primary key ("sequence"),
   unique ("signature"),
   unique ("request_id", "index"),
-  foreign key ("token_id") references tokens ("id"),
+  foreign key ("token_id") references projects ("id"),
   foreign key ("key_id", "token_id") references api_keys ("id", "token_id"),
   check (amount > '00000000000000000000'),
   check ((status = 'PENDING') = (date_settled is null)),
@@ -256,7 +249,7 @@ create table "daily_usage" (
   "kind" text not null check ("kind" in ('burn', 'airdrop')),
   "landed" text not null check (length("landed") = 20 and ltrim("landed", '0123456789') = '' and "landed" <= '18446744073709551615'),
   primary key ("token_id", "day", "kind"),
-  foreign key ("token_id") references tokens ("id"));
+  foreign key ("token_id") references projects ("id"));
 
 create table "audit_log" (
   "ordinal" integer primary key autoincrement,
@@ -266,7 +259,7 @@ create table "audit_log" (
   "subject" text,
   "detail" text not null check (json_valid("detail")),
   "date_created" text not null,
-  foreign key ("token_id") references tokens ("id"));
+  foreign key ("token_id") references projects ("id"));
 
 create index audit_log_of_token on "audit_log" (token_id, ordinal);
 
@@ -287,7 +280,7 @@ create table "gap_transactions" (
   "date_found" text not null,
   "date_accepted" text,
   unique ("signature"),
-  foreign key ("token_id") references tokens ("id"));
+  foreign key ("token_id") references projects ("id"));
 
 create index gap_transactions_open on "gap_transactions" (token_id, ordinal) where date_accepted is null;
 
@@ -296,7 +289,7 @@ create table "chain_marks" (
   "token_id" text not null,
   "signature" text not null,
   primary key ("account"),
-  foreign key ("token_id") references tokens ("id"));
+  foreign key ("token_id") references projects ("id"));
 
 create table "progress" (
   "id" text not null,

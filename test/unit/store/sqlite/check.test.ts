@@ -17,7 +17,7 @@ beforeEach(async () => {
   await store.close();
 });
 it.each([
-  ['file', "update tokens set decimals = 'many'"],
+  ['file', "update projects set decimals = 'many'"],
   ['references', "update api_keys set token_id = 'nobody'"],
 ])('tells that the %s is broken', async (rule, damage) => {
   const broken = async () => {

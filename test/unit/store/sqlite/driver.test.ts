@@ -3,8 +3,7 @@ import Database from 'libsql';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { openSqliteStore } from '../../../../src/store/sqlite/open.js';
 import type { Store } from '../../../../src/store/store.js';
-import type { Address } from '../../../../src/values/address.js';
-import { aBurn, aRequest, aToken, register } from '../../../contract/store/records.js';
+import { aBurn, anotherProject, aRequest, register } from '../../../contract/store/records.js';
 import { emptyDirectory } from '../../../support/spawn.js';
 import { rawSqlite } from '../../../support/store.js';
 
@@ -60,8 +59,8 @@ describe('a store on a full disk', () => {
     const { store } = await storeWithRoomFor(10);
     const work = store.transaction(async (tx) => {
       await tx.requests.insert(aRequest({ id: 'many', value: 'many' }));
-      const tooLarge = aToken({ id: 'large', mintAddress: 'Large' as Address, name: 'x'.repeat(200_000) });
-      await tx.tokens.insert(tooLarge).catch(() => undefined);
+      const tooLarge = anotherProject({ tokenName: 'x'.repeat(200_000) });
+      await tx.projects.insert(tooLarge).catch(() => undefined);
       await tx.requests.insert(aRequest({ id: 'stray', value: 'stray' }));
     });
     await expect(work).rejects.toMatchObject({ code: 'ERR_STORE_UNAVAILABLE' });

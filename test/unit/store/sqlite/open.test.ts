@@ -74,7 +74,7 @@ describe('openSqliteStore', () => {
     path = join(directory, 'a', 'b', 'store.db');
     const store = await openSqliteStore({ path });
     await register(store);
-    await store.read((tx) => tx.tokens.list());
+    await store.read((tx) => tx.projects.list());
     const mode = (file: string) => (statSync(file).mode & 0o777).toString(8);
     const files = readdirSync(join(directory, 'a', 'b')).map((name) => [
       name,
@@ -117,7 +117,7 @@ describe('openSqliteStore', () => {
   it('writes nothing when the store is up to date', async () => {
     await createStore();
     const before = readFileSync(path);
-    await use((store) => store.read((tx) => tx.tokens.list()));
+    await use((store) => store.read((tx) => tx.projects.list()));
     expect(readFileSync(path).equals(before)).toBe(true);
     expect(statSync(`${path}-wal`).size).toBe(0);
   });
@@ -140,7 +140,7 @@ describe('openSqliteStore', () => {
     const refused = { code: 'ERR_STORE_UNAVAILABLE', message: `The store ${path} ${reason}` };
     expect(await failureOf(use(write))).toMatchObject(refused);
     const looking = await openSqliteStore({ path, create: false });
-    expect(await failureOf(looking.read((tx) => tx.tokens.list()))).toMatchObject(refused);
+    expect(await failureOf(looking.read((tx) => tx.projects.list()))).toMatchObject(refused);
     await looking.close();
     expect(readFileSync(path).equals(before)).toBe(true);
   });

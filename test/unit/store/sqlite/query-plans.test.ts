@@ -22,7 +22,7 @@ import { emptyDirectory } from '../../../support/spawn.js';
 
 /** Query steps that read more than they return, each with its reason. */
 const ALLOWED = [
-  'SCAN tokens', // A handful of rows.
+  'SCAN projects', // A handful of rows.
   /^SCAN (progress|burn_numbers)$/, // One row.
   'SCAN sqlite_master',
   'SCAN schema_versions', // A row for each migration.
@@ -40,9 +40,8 @@ async function callEverything(tx: StoreTransaction): Promise<void> {
   const usage = { tokenId: 'token-1', day: DAY, kind: 'burn' } as const;
   const signed = { signature: 's', transaction: new Uint8Array(1), lastValidBlockHeight: 1n };
   const calls: readonly (() => Promise<unknown>)[] = [
-    () => tx.tokens.find({ id: 'token-1' }),
-    () => tx.tokens.list(),
-    () => tx.flywheels.find({ tokenId: 'token-1' }),
+    () => tx.projects.find({ id: 'token-1' }),
+    () => tx.projects.list(),
     () => tx.apiKeys.find({ hash: sha256('key-1') }),
     () => tx.apiKeys.find({ id: 'key-1' }),
     () => tx.apiKeys.ofToken('token-1'),
@@ -74,7 +73,7 @@ async function callEverything(tx: StoreTransaction): Promise<void> {
     () => tx.batches.votes('batch-1'),
     () => tx.batches.list({ tokenId: 'token-1', limit: 10, before: 9, since: LATER, until: LATER }),
     () => tx.batches.list({ tokenId: 'token-1', limit: 10, txHash: 'signature', holds: { action: 'BURN' } }),
-    () => tx.batches.rentLamports('flywheel-1'),
+    () => tx.batches.rentLamports('token-1'),
     () => tx.batches.change('batch-1', { dateClosed: LATER }),
     () => tx.signatures.known(['signature']),
     () => tx.requests.noteDay(DAY),

@@ -36,10 +36,9 @@ beforeAll(async () => {
   test = await openTestEngine();
   approval = await initiate();
   trusted = await test.store.read(async (tx) => {
-    const [token] = await tx.tokens.list();
-    const flywheel = token && (await tx.flywheels.find({ tokenId: token.id }));
-    if (token === undefined || flywheel === undefined) throw new TypeError('There is a flywheel.');
-    return flywheelOf(token, flywheel);
+    const [project] = await tx.projects.list();
+    if (project === undefined) throw new TypeError('There is a project.');
+    return flywheelOf(project);
   });
   pins = await readPins(test.chain, trusted);
 });
