@@ -13,7 +13,7 @@ import { anOperator, type Operator, pointsIn, resumeLineOf } from './operator.js
 
 const UNITS = 1_000_000;
 /** More than one intent holds, so that a process can die between two intents. */
-const AMOUNTS = Array.from({ length: 130 }, (_, index) => BigInt(index + 1) * 1_000n);
+const AMOUNTS = Array.from({ length: 260 }, (_, index) => BigInt(index + 1) * 1_000n);
 const BURNED = 8.515;
 
 const wallets = Array.from({ length: 3 }, () =>

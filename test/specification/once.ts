@@ -236,16 +236,16 @@ export function onceOverTime(): void {
       if (nth === 2) await hold.beforeSending();
     };
     // More than one commit holds.
-    const requests = Array.from({ length: 140 }, (_, order) => aBurnRequest(1, { proof: { order } }));
+    const requests = Array.from({ length: 270 }, (_, order) => aBurnRequest(1, { proof: { order } }));
     const before = await supplyOf(api, project);
     await api.beside({ beforeSending }, async (slow) => {
       const first = slow.burnBatch(project, requests, key);
       await hold.arrived;
       (await api.burnBatch(project, requests, key)).refused(409, 'ERR_DUPLICATE_IDEMPOTENCY_KEY');
       hold.letGo();
-      expect((await first).done().success).toHaveLength(140);
+      expect((await first).done().success).toHaveLength(270);
     });
-    expect(before - (await supplyOf(api, project))).toBe(140n * UNIT);
+    expect(before - (await supplyOf(api, project))).toBe(270n * UNIT);
   });
 
   for (const landed of [false, true])
