@@ -36,6 +36,13 @@ describe('--dry-run', () => {
       usedToday: { before: '0', after: '2.5' },
     });
     expectProblem(await run(...words, '41'), 5, { error: 'ERR_BURN_TOKENOMICS_FAILED' });
+    const withoutScratch = await flywheel(
+      { home, env: { TMPDIR: join(home, 'none') } },
+      ...words,
+      '1',
+      '--json',
+    );
+    expectProblem(withoutScratch, 6, { message: expect.stringContaining('no such file or directory') });
     expect((await json('local', 'status')).burned).toBe('0');
     expect(await json('pending')).toEqual([]);
   });

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { Openers } from '../../compose/context.js';
 import type { Settings } from '../../compose/settings.js';
 import { JOURNAL_FILE } from '../../files/directories.js';
+import { onFile } from '../../files/read-file.js';
 import { randomIds } from '../../values/ids.js';
 import type { CliContext, OpenedService } from '../context.js';
 import { commandLine } from '../operation/resume-line.js';
@@ -54,8 +55,11 @@ export async function openWithJournal(
     journal,
     copyJournal: async () => {
       const original = await journal();
-      copy = mkdtempSync(join(tmpdir(), 'flywheel-'));
-      original.copyTo(join(copy, JOURNAL_FILE));
+      const place = onFile('ERR_STORE_UNAVAILABLE', `The journal cannot be copied to ${tmpdir()}`, () =>
+        mkdtempSync(join(tmpdir(), 'flywheel-')),
+      );
+      copy = place;
+      original.copyTo(join(place, JOURNAL_FILE));
       await closeJournals();
     },
     close: async () => {

@@ -208,7 +208,7 @@ export class SqliteJournal {
   }
 
   copyTo(path: string): void {
-    this.file.prepare('VACUUM INTO ?').run([path]);
+    this.file.exec(`VACUUM INTO '${path.replaceAll("'", "''")}'`);
   }
 
   /** With an unknown or unprinted outcome; oldest first. */
@@ -357,12 +357,14 @@ export class SqliteJournal {
     return this.#written('kind = ? AND key = ?', [kind, key]);
   }
 
+  /** Dates a new state or holder, and prolongs the lease where this process has it. */
   change(serial: number, changes: Columns): OperationSummary {
-    const columns = Object.entries({ ...changes, held_until: this.#leaseEnd });
-    const set = [...columns.map(([column]) => `${column} = ?`), 'date_changed = ?'].join(', ');
-    this.run(`UPDATE operations SET ${set} WHERE serial = ?`, [
-      ...columns.map(([, value]) => value),
-      ...[this.now, serial],
+    const isDated = 'state' in changes || 'resumed' in changes;
+    const columns = Object.entries({ ...changes, ...(isDated && { date_changed: this.now }) });
+    const set = columns.map(([column]) => `${column} = ?`).join();
+    this.run(`UPDATE operations SET ${set} WHERE serial = ?`, [...columns.map(([, value]) => value), serial]);
+    this.run('UPDATE operations SET held_until = ? WHERE serial = ? AND holder = ?', [
+      ...[this.#leaseEnd, serial, this.self],
     ]);
     return this.#written('serial = ?', [serial]);
   }

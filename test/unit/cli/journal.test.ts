@@ -107,6 +107,18 @@ describe('the journal', () => {
     expect(() => first.markPrinted()).not.toThrow();
   });
 
+  it('keeps nobody waiting, and dates nothing anew, when a repeat prints what another process did', async () => {
+    const w = world();
+    const first = taken((await w.process('p')).begin(request()));
+    first.settle({ state: 'partial', landed: [] });
+    const { dateChanged } = first;
+    w.nowMs += 16_000;
+    const repeat = taken((await w.process('q')).begin(request()));
+    repeat.markPrinted();
+    expect(repeat.dateChanged).toBe(dateChanged);
+    expect(repeat.reopen(elements('a'), {})).toBe(true);
+  });
+
   it('makes no new burn while somebody goes on with one that was left', async () => {
     const w = world();
     const burn = request({ kind: 'burn', origin: { from: 'chance' } });
