@@ -42,7 +42,7 @@ describe('--dry-run', () => {
       '1',
       '--json',
     );
-    expectProblem(withoutScratch, 6, { message: expect.stringContaining('no such file or directory') });
+    expectProblem(withoutScratch, 6, { message: /no such file or directory/ });
     expect((await json('local', 'status')).burned).toBe('0');
     expect(await json('pending')).toEqual([]);
   });
