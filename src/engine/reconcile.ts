@@ -2,7 +2,7 @@
 import type { RecoveryTerms } from '../contract/admin.js';
 import type { StoreTransaction } from '../store/store.js';
 import { type UtcDay, utcDay } from '../values/time.js';
-import { countVotes } from './batches/costs.js';
+import { countVotes } from './batches/batch-context.js';
 import { carryOnExecution } from './batches/execute-batch.js';
 import { carryOnSetUp } from './batches/init-batch.js';
 import { carryOnBurns, watchConfirmed } from './burns/recover.js';

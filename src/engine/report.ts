@@ -1,5 +1,4 @@
 /** Sums of burns and airdrops per period, exact for any amount (contract, section 1.7). */
-
 import { chargesTransferFee, decodeMint } from '../chain/tokens/accounts.js';
 import { type BatchCost, costLamports, isCancelled } from '../contract/call.js';
 import { MAX_REPORT_ROWS, type ReportPeriod } from '../contract/limits.js';
@@ -12,8 +11,7 @@ import type { Row } from '../store/schema.js';
 import { createPause } from '../values/event-loop.js';
 import { isoWeek, type UtcDay, utcDay } from '../values/time.js';
 import { formatTokenAmount } from '../values/token-amount.js';
-import { isFinal } from './batches/batch-context.js';
-import { countVotes } from './batches/costs.js';
+import { countVotes, isFinal } from './batches/batch-context.js';
 import type { EngineDeps } from './deps.js';
 import { done, operation, requireProject } from './operation.js';
 

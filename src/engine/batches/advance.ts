@@ -19,8 +19,7 @@ import { type EngineDeps, tellSettled, tellSigned } from '../deps.js';
 import { type Caller, type Lease, underLease } from '../lease.js';
 import { awaitFates, type Fate, findFates, isExpiry, maybeSent, refused, tellWaiting } from '../settle.js';
 import { signingTerms, withBudget } from '../signing-terms.js';
-import { type BatchContext, inProgress } from './batch-context.js';
-import { costOf } from './costs.js';
+import { type BatchContext, costOf, inProgress } from './batch-context.js';
 import { type BatchState, pastOf, readBatchState } from './on-chain.js';
 
 interface NextSteps {

@@ -28,8 +28,8 @@ import {
   isFinal,
   isOver,
   messages,
+  withCost,
 } from './batch-context.js';
-import { withCost } from './costs.js';
 import { findPermitted } from './get-batch.js';
 import {
   type BatchState,

@@ -33,8 +33,7 @@ import { isUuid, type Uuid } from '../../values/ids.js';
 import { formatTokenAmount } from '../../values/token-amount.js';
 import { badCursor, cursorOf, readCursor, soughtIn } from '../lists.js';
 import { done, notPermitted, operation, type Principal, requireProject } from '../operation.js';
-import { currentRecord, isFinal } from './batch-context.js';
-import { withCost } from './costs.js';
+import { currentRecord, isFinal, withCost } from './batch-context.js';
 
 /** @throws `ERR_BATCH_NOT_FOUND` for an unknown id, and for a batch of another token. */
 async function findBatch(tx: StoreTransaction, principal: Principal, batchId: string): Promise<BatchHead> {

@@ -32,9 +32,9 @@ import {
   currentRecord,
   flywheelOf,
   isFinal,
+  withCost,
 } from './batch-context.js';
 import { batchRefused, type CheckedPipeline, checkPipelines, pipelineList } from './check-pipelines.js';
-import { withCost } from './costs.js';
 import {
   missingFunds,
   type PlannedBatch,

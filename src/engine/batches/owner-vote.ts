@@ -21,8 +21,7 @@ import type { EngineDeps, Sources } from '../deps.js';
 import { operation } from '../operation.js';
 import { signingTerms, withBudget } from '../signing-terms.js';
 import type { BatchWork } from './advance.js';
-import { type BatchContext, contextOf, currentRecord, isFinal } from './batch-context.js';
-import { withCost } from './costs.js';
+import { type BatchContext, contextOf, currentRecord, isFinal, withCost } from './batch-context.js';
 import { findPermitted, initBatchView } from './get-batch.js';
 import { readBatchState, requireOpenToVotes } from './on-chain.js';
 

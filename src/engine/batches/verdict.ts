@@ -9,8 +9,7 @@ import type { StoreTransaction } from '../../store/store.js';
 import { isoTime } from '../../values/time.js';
 import { countLanded, landedMs } from '../caps.js';
 import { type BatchWork, executionsOf, type Failure, type Next } from './advance.js';
-import { closeTransactions, isFinal } from './batch-context.js';
-import { costOfMembers, countVotes } from './costs.js';
+import { closeTransactions, costOfMembers, countVotes, isFinal } from './batch-context.js';
 import { type BatchState, countExecuted } from './on-chain.js';
 
 type JudgedBatch = BatchRecord & { readonly executeResult: ExecuteResult };
