@@ -51,7 +51,6 @@ export const needsNoBody = ({ path }: Operation): boolean => path.includes('{');
 export const COMMON_ERRORS: readonly ErrorCode[] = [
   'ERR_UNAUTHORIZED',
   'ERR_KEY_SCOPES_UNAUTHORIZED',
-  'ERR_TOKEN_NOT_FOUND',
   'ERR_RATE_LIMIT_EXCEEDED',
   'ERR_INTERNAL',
   'ERR_UNAVAILABLE',
@@ -90,6 +89,7 @@ const BURN = {
   deprecated: true,
   scopes: ['burn'],
   ownErrors: [
+    'ERR_TOKEN_NOT_FOUND',
     'ERR_CREATE_API_EVENT_FAILED',
     'ERR_INVALID_PROOF',
     'ERR_BURN_TOKENOMICS_FAILED',

@@ -13,18 +13,18 @@ import { allowanceOf, readBurnWallet } from './burns/chunk.js';
 import { isRefusal, prepareBurns } from './burns/elements.js';
 import { amountsOf, usedToday } from './caps.js';
 import type { EngineDeps } from './deps.js';
-import { admit, requireProject } from './operation.js';
+import { admit } from './operation.js';
 
 type Failure = Pick<BurnError, 'type' | 'message'> & { readonly index: number };
 
-/** Assumes that nothing else is sent meanwhile. @throws `ERR_UNAUTHORIZED`, `ERR_KEY_SCOPES_UNAUTHORIZED`, `ERR_TOKEN_NOT_FOUND` */
+/** Assumes that nothing else is sent meanwhile. @throws `ERR_UNAUTHORIZED`, `ERR_KEY_SCOPES_UNAUTHORIZED` */
 export async function foreseeBurns(
   deps: EngineDeps,
   requests: readonly BurnRequest[],
   credential: Secret | null,
 ) {
   const principal = await admit(deps.store, credential, 'burn');
-  const project = requireProject(principal);
+  const { project } = principal;
   const prepared = await prepareBurns(principal, requests, deps.limits);
   const [balance, { supply }, { day, burn: used }] = await Promise.all([
     readBurnWallet(deps.chain, project),

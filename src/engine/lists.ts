@@ -8,7 +8,7 @@ import type { MovedFilter, MovedRow } from '../store/repositories/pipelines.js';
 import type { Uuid } from '../values/ids.js';
 import { parseTime } from '../values/time.js';
 import { formatTokenAmount } from '../values/token-amount.js';
-import { done, operation, type Principal, requireProject } from './operation.js';
+import { done, operation, type Principal } from './operation.js';
 
 /** @throws `ERR_INVALID_REQUEST` for a NUL, which PostgreSQL rejects. */
 export function soughtIn<Query extends object>(query: Query): Query {
@@ -59,11 +59,9 @@ const shownAs = (status: BurnState['status']): readonly BurnStatus[] =>
   (Object.keys(SHOWN) as BurnStatus[]).filter((one) => SHOWN[one] === status);
 
 export const listBurns = operation('listBurns', {
-  parse: (input, { principal }) => ({
-    query: soughtIn(parseInput(listBurnsQuerySchema, input)),
-    project: requireProject(principal),
-  }),
-  perform: async ({ deps, principal, input: { query, project } }) => {
+  parse: (input) => soughtIn(parseInput(listBurnsQuerySchema, input)),
+  perform: async ({ deps, principal, input: query }) => {
+    const { project } = principal;
     const { limit = DEFAULT_PAGE_ITEMS, cursor, type, proofHash, status, ...asked } = query;
     const { items, last } = await deps.store.read(async ({ burns }) => {
       const place = cursor === undefined ? undefined : { tokenId: project.id, ...readBurnCursor(cursor) };
@@ -103,11 +101,9 @@ function burnState(
 }
 
 export const history = operation('history', {
-  parse: (input, { principal }) => ({
-    query: soughtIn(parseInput(historyQuerySchema, input)),
-    project: requireProject(principal),
-  }),
-  perform: async ({ deps, principal, input: { query, project } }) => {
+  parse: (input) => soughtIn(parseInput(historyQuerySchema, input)),
+  perform: async ({ deps, principal, input: query }) => {
+    const { project } = principal;
     const {
       limit = DEFAULT_PAGE_ITEMS,
       cursor,

@@ -34,7 +34,7 @@ export const apiKeyHash = (key: Secret): Sha256 => sha256(key.reveal());
 
 export interface Principal {
   readonly key: ApiKeyRecord;
-  readonly project: ProjectRecord | undefined;
+  readonly project: ProjectRecord;
   readonly nowMs: number;
 }
 
@@ -80,20 +80,14 @@ export async function admit(
   return principal;
 }
 
-export function requireProject(principal: Principal): ProjectRecord {
-  if (principal.project !== undefined) return principal.project;
-  throw new FlywheelError('ERR_TOKEN_NOT_FOUND', 'The project of the API key does not exist.');
-}
-
 export function permitsProofType(principal: Principal, type: string): boolean {
-  const known = principal.project?.proofTypes.includes(type) ?? false;
-  return known && (principal.key.proofTypes?.includes(type) ?? true);
+  return principal.project.proofTypes.includes(type) && (principal.key.proofTypes?.includes(type) ?? true);
 }
 
 const MAX_NAMED_TYPES = 20;
 
 export function permittedTypesText(principal: Principal): string {
-  const types = (principal.project?.proofTypes ?? []).filter((type) => permitsProofType(principal, type));
+  const types = principal.project.proofTypes.filter((type) => permitsProofType(principal, type));
   if (types.length === 0) return 'this key may use none';
   const more = types.length - MAX_NAMED_TYPES;
   return `this key may use ${types.slice(0, MAX_NAMED_TYPES).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
@@ -200,8 +194,8 @@ async function withOwnError<Result>(
 }
 
 export const describeKey = operation('describeKey', {
-  parse: (_input, { principal }) => requireProject(principal),
-  perform: async ({ principal: { key }, input: project }) =>
+  parse: () => null,
+  perform: async ({ principal: { key, project } }) =>
     done({
       ...{ id: key.id, name: key.name, scopes: [...key.scopes] },
       proofTypes: key.proofTypes === null ? null : [...key.proofTypes],

@@ -13,17 +13,15 @@ import { isoWeek, type UtcDay, utcDay } from '../values/time.js';
 import { formatTokenAmount } from '../values/token-amount.js';
 import { countVotes, isFinal } from './batches/batch-context.js';
 import type { EngineDeps } from './deps.js';
-import { done, operation, requireProject } from './operation.js';
+import { done, operation } from './operation.js';
 
 const BURNS_AT_ONCE = 4_000;
 const BATCHES_AT_ONCE = 100;
 
 export const report = operation('report', {
-  parse: (input, { principal }) => ({
-    query: parseInput(reportQuerySchema, input),
-    project: requireProject(principal),
-  }),
-  perform: async ({ deps, principal, input: { query, project } }) => {
+  parse: (input) => parseInput(reportQuerySchema, input),
+  perform: async ({ deps, principal, input: query }) => {
+    const { project } = principal;
     const { since, until } = query;
     await countVotes(deps, { tokenId: project.id });
     const table = createTable(query.period ?? 'day', query.byType === 'true');

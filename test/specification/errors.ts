@@ -43,17 +43,6 @@ export function errors(): void {
     }
   });
 
-  it('7: "ERR_TOKEN_NOT_FOUND — The token tied to the API key cannot be found or is invalid."', async (api) => {
-    const gone = await api.register();
-    api.service.breakStore({ lost: gone.tokenId });
-    (await api.currentBatch(gone)).refused(400, 'ERR_TOKEN_NOT_FOUND');
-    (await api.getBatch(gone, randomUUID())).refused(400, 'ERR_TOKEN_NOT_FOUND');
-    (await api.initBatch(gone, { pipelines: [aPipeline([burnAction(1)])] })).refused(
-      400,
-      'ERR_TOKEN_NOT_FOUND',
-    );
-  });
-
   it('7: "ERR_BURN_TOKENOMICS_FAILED — The core burn failed (on-chain transaction problem …)"', async (api) => {
     const project = await api.register({ burnWalletTokens: '5', dailyBurn: '6' });
     const [rival, key] = [async () => (await api.burn(project, aBurnRequest(4))).done(), randomUUID()];

@@ -57,7 +57,6 @@ export interface OtherServer {
 }
 
 type StoreFault =
-  | { readonly lost: string }
   | { readonly damagedBatch: string }
   /** The store refuses the project's burns after this many. */
   | { readonly roomForBurns: number; readonly tokenId: string }
@@ -252,9 +251,6 @@ function breakStore(path: string, rooms: Rooms, fault: StoreFault): () => void {
   if ('locked' in fault) return lockSqlite(path);
   if ('damagedBatch' in fault)
     run(`update batches set init_result = '{' where id = '${fault.damagedBatch}'`, { checks: false });
-  if ('lost' in fault) {
-    run(`delete from projects where id = '${fault.lost}'`, { foreignKeys: false });
-  }
   if (!('roomForBurns' in fault)) return () => undefined;
   const { tokenId, roomForBurns } = fault;
   rooms.set(tokenId, roomForBurns);

@@ -12,7 +12,7 @@ import type { StoreTransaction } from '../../store/store.js';
 import type { Address } from '../../values/address.js';
 import { type EngineDeps, tell } from '../deps.js';
 import { isWorkedOn, newLease } from '../lease.js';
-import { type Principal, requireProject, waitsFor } from '../operation.js';
+import { type Principal, waitsFor } from '../operation.js';
 
 export const isFinal = ({ status }: Pick<BatchRecord, 'status'>): boolean =>
   status === 'EXECUTED' || status === 'FAILED';
@@ -52,9 +52,8 @@ export interface BatchContext {
   readonly operator: Signer;
 }
 
-/** @throws as {@link requireProject}; `ERR_INTERNAL` when the operator's key is missing. */
-export function contextOf({ keyring }: Pick<EngineDeps, 'keyring'>, principal: Principal): BatchContext {
-  const project = requireProject(principal);
+/** @throws `ERR_INTERNAL` when the operator's key is missing. */
+export function contextOf({ keyring }: Pick<EngineDeps, 'keyring'>, { project }: Principal): BatchContext {
   return { project, operator: keyring.get(project.operator, 'operator') };
 }
 

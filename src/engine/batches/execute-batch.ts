@@ -17,7 +17,7 @@ import { isoTime } from '../../values/time.js';
 import { holdFromNow, releaseHolds } from '../caps.js';
 import type { EngineDeps } from '../deps.js';
 import { type Caller, isWorkedOn, type Lease } from '../lease.js';
-import { noRepeat, openRequest, operation, type RequestIdentity, requireProject } from '../operation.js';
+import { noRepeat, openRequest, operation, type RequestIdentity } from '../operation.js';
 import { type BatchWork, type End, type Failure, type Goal, type Next, workOnBatch } from './advance.js';
 import {
   type BatchContext,
@@ -46,10 +46,7 @@ import { executeTransactions } from './plan-batch.js';
 import { closeAccounts, conclude, countForeign, foreignOf, needsClosing } from './verdict.js';
 
 export const executeBatch = operation('executeBatch', {
-  parse: (input, { principal }) => ({
-    ...parseInput(executeBatchRequestSchema, input),
-    project: requireProject(principal),
-  }),
+  parse: (input) => parseInput(executeBatchRequestSchema, input),
   perform: async ({ deps, principal, input: { batchId, signedTx }, call, identity, earlier }) => {
     const batch = await deps.store.read((tx) => findPermitted(tx, principal, batchId));
     if (call.repeatOnly === true && !isFinal(batch)) throw noRepeat();

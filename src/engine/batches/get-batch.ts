@@ -32,15 +32,14 @@ import type { Address } from '../../values/address.js';
 import { isUuid, type Uuid } from '../../values/ids.js';
 import { formatTokenAmount } from '../../values/token-amount.js';
 import { badCursor, cursorOf, readCursor, soughtIn } from '../lists.js';
-import { done, notPermitted, operation, type Principal, requireProject } from '../operation.js';
+import { done, notPermitted, operation, type Principal } from '../operation.js';
 import { currentRecord, isFinal, withCost } from './batch-context.js';
 
 /** @throws `ERR_BATCH_NOT_FOUND` for an unknown id, and for a batch of another token. */
 async function findBatch(tx: StoreTransaction, principal: Principal, batchId: string): Promise<BatchHead> {
-  const project = requireProject(principal);
   const id = batchId.toLowerCase();
   const batch = isUuid(id) ? await tx.batches.find({ id }) : undefined;
-  if (batch === undefined || batch.tokenId !== project.id) {
+  if (batch === undefined || batch.tokenId !== principal.project.id) {
     throw new FlywheelError('ERR_BATCH_NOT_FOUND', `No batch ${batchId.slice(0, 64)}.`);
   }
   return batch;
@@ -62,7 +61,7 @@ export async function findPermitted(
 }
 
 const reply = (tx: StoreTransaction, principal: Principal, batch: BatchHead): Promise<Reply<Batch>> =>
-  withCost(tx, batch.id, batchView(batch, requireProject(principal)));
+  withCost(tx, batch.id, batchView(batch, principal.project));
 
 export const getBatch = operation('getBatch', {
   parse: (input) => parseInput(getBatchRequestSchema, input),
@@ -71,11 +70,11 @@ export const getBatch = operation('getBatch', {
 });
 
 export const currentBatch = operation('currentBatch', {
-  parse: (_input, { principal }) => requireProject(principal),
-  perform: async ({ deps, principal, input: project }) => {
+  parse: () => null,
+  perform: async ({ deps, principal }) => {
     try {
       return await deps.store.read(async (tx) => {
-        const batch = await tx.batches.current(project.id);
+        const batch = await tx.batches.current(principal.project.id);
         return batch === undefined ? done(null) : reply(tx, principal, batch);
       });
     } catch (cause) {
@@ -136,11 +135,8 @@ function compiledPipeline(pipeline: PlannedPipeline, vault: Address) {
 }
 
 export const listBatches = operation('listBatches', {
-  parse: (input, { principal }) => ({
-    query: soughtIn(parseInput(listBatchesQuerySchema, input)),
-    project: requireProject(principal),
-  }),
-  perform: async ({ deps: { store }, input: { query, project } }) => {
+  parse: (input) => soughtIn(parseInput(listBatchesQuerySchema, input)),
+  perform: async ({ deps: { store }, principal: { project }, input: query }) => {
     const { limit = DEFAULT_PAGE_ITEMS, cursor, type, proofHash, action, toAddress, ...asked } = query;
     const holds = { type, proofHashes: proofHash?.split(','), action, toAddress };
     const [id] = cursor === undefined ? [] : readCursor(cursor, /^([\w-]{1,64})$/);

@@ -20,7 +20,6 @@ import {
   type Principal,
   type RequestIdentity,
   refusedByContent,
-  requireProject,
   takenOver,
 } from '../operation.js';
 import { workOnBatch } from './advance.js';
@@ -48,10 +47,7 @@ import { planPipeline } from './plan-batch.js';
 import { setUp } from './set-up.js';
 
 export const initBatch = operation('initBatch', {
-  parse: (input, { deps, principal }) => ({
-    list: pipelineList(input, deps.limits),
-    project: requireProject(principal),
-  }),
+  parse: (input, { deps }) => ({ list: pipelineList(input, deps.limits) }),
   proofTypes: ({ list }) =>
     list.flatMap((pipeline) =>
       isJsonObject(pipeline) && typeof pipeline['type'] === 'string' ? [pipeline['type']] : [],

@@ -15,15 +15,7 @@ import type { BurnRecord, LostTransaction, RequestRecord } from '../../store/rec
 import type { StoreTransaction } from '../../store/store.js';
 import { DEFAULT_LIMITS, type EngineLimits } from '../deps.js';
 import { HeldLease } from '../lease.js';
-import {
-  done,
-  type KeyedCall,
-  openRequest,
-  operation,
-  refusedByContent,
-  requireProject,
-  takenOver,
-} from '../operation.js';
+import { done, type KeyedCall, openRequest, operation, refusedByContent, takenOver } from '../operation.js';
 import { maybeSent } from '../settle.js';
 import {
   type BurnContext,
@@ -141,7 +133,7 @@ class BurnRun {
 
   async #runChunk(from: number, to: number): Promise<readonly SettledBurn[]> {
     const { deps, principal, earlier } = this.keyed;
-    const context = { deps, principal, project: requireProject(principal) };
+    const context = { deps, principal, project: principal.project };
     const found =
       earlier === undefined ? [] : await deps.store.read((tx) => tx.burns.ofRequest(earlier.id, from, to));
     this.#hasBegun ||= found.length > 0;

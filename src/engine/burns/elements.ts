@@ -13,7 +13,7 @@ import { InexactNumber } from '../../values/exact-number.js';
 import { MAX_PROOF_TYPE_LENGTH } from '../../values/key-terms.js';
 import { tokenAmountFromNumber } from '../../values/token-amount.js';
 import type { EngineLimits } from '../deps.js';
-import { type Principal, permitsProofType, permittedTypesText, requireProject } from '../operation.js';
+import { type Principal, permitsProofType, permittedTypesText } from '../operation.js';
 
 export type Burn = Pick<BurnRecord, 'index' | 'proofType' | 'persistOnchain' | 'amount' | 'proofHash'>;
 
@@ -46,7 +46,8 @@ function prepareBurn(
 ): Omit<Burn, 'index'> | Refusal {
   const { type, persistOnchain } = request;
   try {
-    const project = burnableToken(principal);
+    const { project } = principal;
+    requireBurnable(project);
     checkProofType(principal, type);
     const proofHash = hashProof(request.proof, limits);
     return { proofType: type, persistOnchain, proofHash, amount: baseUnits(request.burnAmount, project) };
@@ -57,9 +58,8 @@ function prepareBurn(
 }
 
 /** @throws `ERR_TOKEN_NOT_FOUND` */
-function burnableToken(principal: Principal): ProjectRecord {
-  const project = requireProject(principal);
-  if (project.generation === 'v1') return project;
+function requireBurnable(project: ProjectRecord): void {
+  if (project.generation === 'v1') return;
   const message = `Single burns need a v1 token, but ${project.symbol} is a ${project.generation} token. Use a batch.`;
   throw new FlywheelError('ERR_TOKEN_NOT_FOUND', message);
 }

@@ -22,7 +22,7 @@ export const projectRepository = (session: StoreSession) => {
 
 export interface KeyWithProject {
   readonly key: ApiKeyRecord;
-  readonly project: ProjectRecord | undefined;
+  readonly project: ProjectRecord;
   /** The project's request with the given operation and idempotency key. */
   readonly earlier: RequestRecord | undefined;
 }
@@ -40,7 +40,7 @@ export const keyQuery = (
   hash: Sha256,
   { operation, value }: Partial<Pick<RequestRecord, 'operation' | 'value'>>,
 ) => sql<Readonly<Record<string, unknown>>>`select ${SELECTED} from api_keys
-    left join projects on projects.id = api_keys.token_id
+    join projects on projects.id = api_keys.token_id
     left join requests on requests.token_id = api_keys.token_id
       and requests.operation = ${operation ?? null} and requests.value = ${value ?? null}
   where api_keys.hash = ${hash}`;
