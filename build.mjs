@@ -68,6 +68,8 @@ const library = await build({
 });
 const program = await build({
   ...script,
+  // Needs no function around it: wrapping a text of megabytes copies it.
+  format: 'iife',
   entryPoints: { flywheel: 'src/main.ts' },
   entryNames: '[name]-[hash]',
   // Source positions for FLYWHEEL_DEBUG.

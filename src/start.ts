@@ -62,8 +62,10 @@ function tryTo<Value>(work: () => Value): Value | undefined {
 
 function startCompiled(require: NodeJS.Require): void {
   const kept = tryTo(readCode);
-  const script = new Script(module.wrap(readFileSync(program, 'latin1')), { filename: program, ...kept });
-  script.runInThisContext()({}, require, {}, program, __dirname);
+  const script = new Script(readFileSync(program, 'latin1'), { filename: program, ...kept });
+  // As in a module; the program itself defines nothing that is global.
+  Object.assign(globalThis, { require, __filename: program });
+  script.runInThisContext();
   process.once('exit', () => {
     const { bytecode_and_metadata_size: bytecode } = getHeapCodeStatistics();
     // The cache is rewritten once a process has compiled 10 % more bytecode than it holds.

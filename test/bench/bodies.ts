@@ -10,7 +10,7 @@ type Served = Awaited<ReturnType<typeof openServed>>;
 
 const PATH = '/v1/tokenomics/burn-batch';
 const ROUNDS = 3;
-const EVERY_MS = 3;
+const EVERY_MS = 10;
 const ELEMENTS = 1_000;
 
 interface DearRequest {

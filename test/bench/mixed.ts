@@ -1,5 +1,5 @@
 /**
- * Measures the built server as a process under mixed load: 300 requests a second of 50 keys, seven reads to three burns. Arrivals
+ * Measures the built server as a process under mixed load: 150 requests a second of 50 keys, seven reads to three burns. Arrivals
  * are random and independent of answers; waiting starts at a request's due time.
  */
 import { randomUUID } from 'node:crypto';
@@ -13,7 +13,7 @@ import { type BenchRatio, p99 } from './ratio.js';
 import { burnOf } from './work.js';
 
 const KEYS = 50;
-const A_SECOND = 300;
+const A_SECOND = 150;
 const WARM_UP_SECONDS = 5;
 const SECONDS = 20;
 const RUNS = 3;

@@ -68,8 +68,8 @@ export async function benchStart(bin: string, env: NodeJS.ProcessEnv): Promise<B
   const rows: BenchRatio[] = [];
   for (const [words, target] of [
     ['--version', 1.2],
-    ['--help', 2.2],
-    ['burn --help', 2.2],
+    ['--help', 2.4],
+    ['burn --help', 2.4],
   ] as const) {
     const ratio = await besideBareNode([bin, ...words.split(' ')], env);
     rows.push({ name: `flywheel ${words} : node -e 0`, ratio, target });
