@@ -13,7 +13,6 @@ import { type Action, pipelineSchema } from '../../contract/schemas/batch.js';
 import { checkInput, invalidRequest, listProblems, pathText } from '../../contract/validate.js';
 import type { ErrorCode } from '../../errors/codes.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
-import type { ProjectRecord } from '../../store/records.js';
 import { isJsonObject } from '../../values/canonical-json.js';
 import type { Sha256 } from '../../values/digest.js';
 import { createPause } from '../../values/event-loop.js';
@@ -59,14 +58,9 @@ export function pipelineList(request: unknown, { maxPipelines: most }: EngineLim
 }
 
 /** @returns valid pipelines by index, all problems, and base units of all valid actions, also of pipelines with a problem. */
-export async function checkPipelines(
-  principal: Principal,
-  project: ProjectRecord,
-  list: readonly unknown[],
-  limits: EngineLimits,
-) {
+export async function checkPipelines(principal: Principal, list: readonly unknown[], limits: EngineLimits) {
   const pause = createPause();
-  const checks = new PipelineChecks(principal, project, limits);
+  const checks = new PipelineChecks(principal, limits);
   const pipelines = new Map<number, CheckedPipeline>();
   for (const [index, value] of list.entries()) {
     const checked = checks.check(value, `pipelines[${index}]`);
@@ -87,7 +81,6 @@ class PipelineChecks {
 
   constructor(
     private readonly principal: Principal,
-    private readonly project: ProjectRecord,
     private readonly limits: EngineLimits,
   ) {}
 
@@ -181,8 +174,9 @@ class PipelineChecks {
       this.#note('ERR_KEY_SCOPES_UNAUTHORIZED', text);
     }
     try {
-      const content = actionContent(action, this.project.decimals);
-      const warning = actionWarning(content, this.project.mintAddress);
+      const { decimals, mintAddress } = this.principal.project;
+      const content = actionContent(action, decimals);
+      const warning = actionWarning(content, mintAddress);
       if (warning !== undefined)
         return this.#warn(warning, `${actionRecipients(content).join(', ')} (${where})`);
       if (usage !== null) this.asked[usage] += totalOf(usage, [content]);

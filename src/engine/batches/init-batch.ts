@@ -153,7 +153,7 @@ export async function checkAndPlan(
   list: readonly unknown[],
   key?: string,
 ): Promise<PlannedBatch> {
-  const { pipelines, problems, asked } = await checkPipelines(principal, context.project, list, deps.limits);
+  const { pipelines, problems, asked } = await checkPipelines(principal, list, deps.limits);
   const { planned, accountBytes, tooLarge } = await layOut(context, pipelines);
   const batch = {
     pipelines: planned,

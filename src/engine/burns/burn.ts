@@ -133,7 +133,7 @@ class BurnRun {
 
   async #runChunk(from: number, to: number): Promise<readonly SettledBurn[]> {
     const { deps, principal, earlier } = this.keyed;
-    const context = { deps, principal, project: principal.project };
+    const context = { deps, project: principal.project };
     const found =
       earlier === undefined ? [] : await deps.store.read((tx) => tx.burns.ofRequest(earlier.id, from, to));
     this.#hasBegun ||= found.length > 0;
@@ -179,8 +179,9 @@ class BurnRun {
     try {
       const chunk = await signChunk(context, elements);
       this.#refuseAll(chunk.refusals);
-      return await this.#store(async (tx, requestId) => {
-        const { burns, refusals } = await writeIntents(context, tx, requestId, chunk);
+      return await this.#store(async (tx, id) => {
+        const request = { id, keyId: this.keyed.principal.key.id };
+        const { burns, refusals } = await writeIntents(context, tx, request, chunk);
         this.#refuseAll(refusals);
         return burns;
       });

@@ -17,7 +17,13 @@ import { type Signer, sign } from '../../chain/transaction/sign.js';
 import { compileLegacyMessage } from '../../chain/transaction/wire.js';
 import type { ErrorCode } from '../../errors/codes.js';
 import { invariant } from '../../errors/flywheel-error.js';
-import type { BurnIntent, BurnOutcome, BurnRecord, ProjectRecord } from '../../store/records.js';
+import type {
+  BurnIntent,
+  BurnOutcome,
+  BurnRecord,
+  ProjectRecord,
+  RequestRecord,
+} from '../../store/records.js';
 import type { Room } from '../../store/repositories/burns.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { sha256 } from '../../values/digest.js';
@@ -26,7 +32,6 @@ import { solText, tokenText } from '../../values/token-amount.js';
 import { capExceededMessage, countUses, dailyCap, dayOfUse, landedMs } from '../caps.js';
 import { type EngineDeps, tellSettled, tellSigned } from '../deps.js';
 import type { Lease } from '../lease.js';
-import type { Principal } from '../operation.js';
 import { type Failed, type Landed, settle, type Unit } from '../settle.js';
 import { budgetFor, maxFeeLamports, type SigningTerms, signingTerms } from '../signing-terms.js';
 import { type Burn, findLost, maybeLost, type Refusal } from './elements.js';
@@ -38,12 +43,10 @@ const LOADED_BYTES = 32 * 1_024 * 1_024;
 /** The maximum is 64 MiB, which is also the default. */
 const DISTINCT_LOADED_BYTES = 32 * 1_024 * 1_024;
 
-interface BurnMeans {
+export interface BurnContext {
   readonly deps: EngineDeps;
   readonly project: ProjectRecord;
 }
-
-export type BurnContext = BurnMeans & { readonly principal: Principal };
 
 type NumberedBurn = Burn & Pick<BurnIntent, 'sequence'>;
 
@@ -129,7 +132,7 @@ export async function readBurnWallet(chain: Pick<Chain, 'getAccounts' | 'rent'>,
 
 /** @returns a function that takes an amount and one fee, or returns the reason and takes nothing. */
 export function allowanceOf(
-  { deps, project }: BurnMeans,
+  { deps, project }: BurnContext,
   balance: BurnWalletBalance,
   room: Pick<Room, 'day' | 'used'>,
 ): (amount: bigint) => Refusal | undefined {
@@ -208,18 +211,18 @@ export async function signChunk(context: BurnContext, burns: readonly Burn[]) {
 export async function writeIntents(
   context: BurnContext,
   tx: StoreTransaction,
-  requestId: string,
+  { id, keyId }: Pick<RequestRecord, 'id' | 'keyId'>,
   { signed, balance }: Awaited<ReturnType<typeof signChunk>>,
 ): Promise<{ readonly burns: readonly PendingBurn[]; readonly refusals: ReadonlyMap<number, Refusal> }> {
   const room = await tx.burns.room(context.project.id, utcDay(tx.nowMs));
   const found = allowed(context, signed, { balance, room });
   const burns = found.accepted.map((burn) => ({ ...burn, day: room.day }));
-  const common = { keyId: context.principal.key.id, dateCreated: isoTime(tx.nowMs) };
+  const common = { keyId, dateCreated: isoTime(tx.nowMs) };
   await tx.burns.insertMany(
-    { id: requestId, tokenId: context.project.id },
+    { id, tokenId: context.project.id },
     burns.map((burn) => ({ ...burn, ...common })),
   );
-  tx.whenCommitted(() => tellSigned(context.deps, requestId, 'BURN', burns.map(unitOf)));
+  tx.whenCommitted(() => tellSigned(context.deps, id, 'BURN', burns.map(unitOf)));
   return { burns, refusals: found.refusals };
 }
 
@@ -236,7 +239,7 @@ const unitOf = (burn: PendingBurn): Unit => ({
  * @throws `ERR_UNAVAILABLE` when an outcome is unknown; running the request again finds it.
  */
 export async function settleBurns(
-  source: BurnMeans,
+  source: BurnContext,
   pending: readonly PendingBurn[],
   { areNew, lease }: { readonly areNew: boolean; readonly lease: Lease },
 ): Promise<readonly SettledBurn[]> {
@@ -256,7 +259,7 @@ export async function settleBurns(
   return burns.map((burn, at) => ({ ...burn, ...outcomeOf(source, burn, ends[at] as Landed | Failed) }));
 }
 
-function outcomeOf({ deps, project }: BurnMeans, burn: PendingBurn, end: Landed | Failed): BurnOutcome {
+function outcomeOf({ deps, project }: BurnContext, burn: PendingBurn, end: Landed | Failed): BurnOutcome {
   const [record] = end.records;
   const settled = {
     sequence: burn.sequence,
@@ -284,7 +287,7 @@ function outcomeOf({ deps, project }: BurnMeans, burn: PendingBurn, end: Landed 
 }
 
 async function signAgain(
-  { deps, project }: BurnMeans,
+  { deps, project }: BurnContext,
   expired: readonly PendingBurn[],
   lease: Lease,
 ): Promise<readonly (PendingBurn | Failed)[]> {
