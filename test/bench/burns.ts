@@ -3,7 +3,7 @@
  * million.
  */
 import { randomUUID } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type AccountState, RENT_EPOCH_EXEMPT } from '../../src/chain/account.js';
 import { markText } from '../../src/chain/local/ledger/tables.js';
@@ -21,6 +21,8 @@ import { burnOf, onDatabase, timed } from './work.js';
 const ELEMENTS = 10_000;
 const PER_REQUEST = 1_000;
 const EARLIER_BURNS = 1_000_000;
+const EARLIER_FILES = 6;
+const FILE_BURNS = 2_000;
 
 const FLOOR = resolve('test/bench/floor/burn.cjs');
 const BURN = ['burn', '--type', 'PRODUCT_BUY', '--proof', '{"order":"A-1"}', '--amount', '1', '--json'];
@@ -49,6 +51,24 @@ export async function benchOneBurn(bin: string, env: NodeJS.ProcessEnv): Promise
       { name: 'one local burn : the floor', ratio, target: 2.5 },
       { name: 'one local burn, peak memory', ratio: peak, target: 100, unit: 'MiB' },
     ];
+  } finally {
+    await opened.destroy();
+  }
+}
+
+/** Each file is compared with all that ever landed. */
+export async function benchFiles(bin: string, env: NodeJS.ProcessEnv): Promise<BenchRatio[]> {
+  const opened = await openCommandLineEngine();
+  try {
+    const times: number[] = [];
+    for (let file = 0; file <= EARLIER_FILES; file += 1) {
+      const path = join(opened.dataDir, `${file}.json`);
+      const burns = Array.from({ length: FILE_BURNS }, (_, index) => burnOf(file * FILE_BURNS + index));
+      writeFileSync(path, JSON.stringify(burns));
+      times.push((await runNode([bin, 'burn-batch', path, '--yes'], environment(env, opened))).ms);
+    }
+    const name = `burn-batch of ${FILE_BURNS} after ${EARLIER_FILES} other files : as the first`;
+    return [{ name, ratio: (times.at(-1) ?? 0) / (times[0] ?? 0), target: 1.5 }];
   } finally {
     await opened.destroy();
   }

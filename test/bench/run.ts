@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { benchApprovals } from './approvals.js';
 import { benchBatch } from './batches.js';
 import { benchBodies } from './bodies.js';
-import { benchLargeStore, benchManyBurns, benchOneBurn } from './burns.js';
+import { benchFiles, benchLargeStore, benchManyBurns, benchOneBurn } from './burns.js';
 import { benchCluster } from './cluster.js';
 import { benchDisk } from './disk.js';
 import { benchMemory } from './memory.js';
@@ -28,6 +28,7 @@ const PARTS: Readonly<Record<string, () => Promise<readonly BenchRatio[]>>> = {
   remote: () => benchRemote(bin, env),
   burn: () => benchOneBurn(bin, env),
   burns: benchManyBurns,
+  files: () => benchFiles(bin, env),
   batch: () => benchBatch(bin, env),
   approve: benchApprovals,
   store: () => benchLargeStore(bin, env),
