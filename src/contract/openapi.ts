@@ -235,8 +235,6 @@ const TRANSPORT_STATUSES = {
   431: 'The header lines are too large.',
 };
 
-const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
-
 function problemResponse({ id, idempotencyKey }: Operation, status: number, codes: readonly ErrorCode[]) {
   // Execute has no key header: a batch is its own idempotency key.
   const saysUnused = status === 400 && idempotencyKey !== 'none' && id !== 'executeBatch';
@@ -248,13 +246,10 @@ function problemResponse({ id, idempotencyKey }: Operation, status: number, code
   const schema = {
     allOf: [PROBLEM, { type: 'object', properties: { error: { type: 'string', enum: codes } } }],
   };
-  const examples = Object.fromEntries(
-    codes.map((code) => [code, { value: { error: code, message: sentence(ERRORS[code].when) } }]),
-  );
   return {
     description: codes.map((code) => `\`${code}\`: ${ERRORS[code].when}.`).join(' '),
     headers: headersOf(status, headers),
-    content: { 'application/json': { schema, examples } },
+    content: { 'application/json': { schema } },
   };
 }
 
