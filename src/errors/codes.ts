@@ -41,7 +41,7 @@ export const ERRORS = {
   ERR_INVALID_REQUEST: wire(400, 'the request is not JSON, has the wrong shape, or has an invalid header', {
     exit: EXIT.usage,
   }),
-  ERR_TOKEN_NOT_FOUND: wire(400, 'the token is not a v1 token (burn operations need one)'),
+  ERR_TOKEN_NOT_FOUND: wire(400, 'the token is unknown, or is not a v1 token (burn operations need one)'),
   ERR_CREATE_API_EVENT_FAILED: wire(400, 'the record of the burn attempt could not be written', {
     retry: 'with-key',
     hint: 'Nothing was burned. Run the command again.',
