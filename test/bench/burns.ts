@@ -85,7 +85,7 @@ export async function benchManyBurns(): Promise<BenchRatio[]> {
     };
     const ratio = await medianOf(ELEMENTS / PER_REQUEST, thousand);
     const name = `burn-batch of ${ELEMENTS}: rate : the bare limit`;
-    return [{ name, ratio, target: 0.33, atLeast: true }];
+    return [{ name, ratio, target: 0.3, atLeast: true }];
   } finally {
     await opened.destroy();
   }
