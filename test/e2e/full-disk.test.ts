@@ -40,6 +40,16 @@ it('a disk without room for the first write of the journal is exit 6, and nothin
   expect(await operator.happened()).toMatchObject({ burned: '0' });
 });
 
+it('a disk without room for the copy of the journal is exit 6 of a dry run, which names the copy', async () => {
+  const operator = await anOperator('embedded');
+  const burn = `burn --type WATCH_AD --proof '{"a":1}' --amount 1 --json`;
+  await operator.paste(`flywheel ${burn}`);
+  const limited = `ulimit -f 40; exec '${process.execPath}' '${PROGRAM}' ${burn} --dry-run`;
+  const { exit, stderr } = await inShell(operator.directory, limited).ended;
+  const { message } = JSON.parse(stderr.trim().split('\n').at(-1) ?? '');
+  expect([exit, message]).toEqual([6, expect.stringContaining(`The copy of the journal ${tmpdir()}`)]);
+});
+
 describe('a burn-batch for which there is not enough room', () => {
   it('ends with 7 and a line that finishes it once there is', async () => {
     const operator = await anOperator('embedded');

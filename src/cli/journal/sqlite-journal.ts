@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import { JOURNAL_FILE } from '../../files/directories.js';
+import { translateSqliteError } from '../../files/sqlite-errors.js';
 import { openSqliteFile, type SqliteFile, type SqlValue } from '../../files/sqlite-file.js';
 import { makePrivateDirectory } from '../../files/write-file.js';
 import { type ReadonlyBytes, readBuffer } from '../../values/bytes.js';
@@ -208,7 +209,11 @@ export class SqliteJournal {
   }
 
   copyTo(path: string): void {
-    this.file.exec(`VACUUM INTO '${path.replaceAll("'", "''")}'`);
+    try {
+      this.run('VACUUM INTO ?', [path]);
+    } catch (error) {
+      throw translateSqliteError({ path, noun: 'copy of the journal' }, error);
+    }
   }
 
   /** With an unknown or unprinted outcome; oldest first. */

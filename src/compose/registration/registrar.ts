@@ -2,7 +2,6 @@
  * `flywheel register`: registers a project of a cluster in a data directory or a database. Each step (keys, registration file, chain,
  * store, configuration) first checks what exists, so that the same command resumes an interrupted run.
  */
-
 import { rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import * as z from 'zod';

@@ -1,5 +1,4 @@
 /** Registration and funding on a local chain (contract, section 2.7). */
-
 import { rentExemptLamports } from '../../chain/account.js';
 import type { Chain } from '../../chain/chain.js';
 import { tokenProgramAddress } from '../../chain/programs.js';
@@ -45,13 +44,8 @@ export async function registerProject(deps: EngineDeps, input: RegisterInput) {
   const operator = deps.keyring.create();
   const { minOperatorSol = null, maxBatchRent = null } = input;
   const source = {
-    ...{
-      name: null,
-      tokenName: input.name,
-      symbol: input.symbol,
-      mintAddress: mint.address,
-      decimals: input.decimals,
-    },
+    ...{ name: null, tokenName: input.name, symbol: input.symbol },
+    ...{ mintAddress: mint.address, decimals: input.decimals },
     ...{ tokenProgram: input.tokenProgram, generation: input.tokenGeneration, supply: amounts.supply },
     multisig: multisigAddress(createKey.address).address,
     ...{ vaultIndex: VAULT_INDEX, owner: address(input.owner), proofTypes: input.proofTypes },

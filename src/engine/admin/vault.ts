@@ -1,5 +1,4 @@
 /** Funds of a project: balances, remaining caps, and how long its SOL lasts. */
-
 import type { Rent } from '../../chain/account.js';
 import { decodeMint, decodeTokenAccount } from '../../chain/tokens/accounts.js';
 import { invariant } from '../../errors/flywheel-error.js';

@@ -158,6 +158,8 @@ export function constraints(under: () => StoreUnderTest, isWhole: boolean): void
       ['a status that does not exist', "update requests set status = 'asleep' where id = 'request-2'"],
       ['an answer that is missing', "update requests set status = 'done' where id = 'request-2'"],
       ['a token that does not exist', "update burns set token_id = 'token-9' where sequence = 1"],
+      ['a key of no project', "update api_keys set token_id = 'token-9' where id = 'key-2'"],
+      ['a project taken from its keys', "delete from projects where id = 'token-2'"],
       ['a second project of a vault', "update projects set multisig = 'Multisig2' where id = 'token-1'"],
       ['a pending burn without its bytes', 'update burns set "transaction" = null where sequence = 1'],
       ['bytes of a burn that is final', `update burns set "transaction" = 'x' where sequence = 2`],
